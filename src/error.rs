@@ -1,0 +1,107 @@
+//! Every way in which a constructor can fail.
+
+use crate::cpu::Lane;
+use core::fmt;
+
+/// Memory for a per-CPU object could not be had. Nothing was allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AllocError {
+    /// `size` bytes aligned to `align`, `lanes` times, do not fit the address space.
+    CapacityOverflow {
+        /// Bytes of one copy.
+        size: usize,
+        /// Alignment of one copy, in bytes.
+        align: usize,
+        /// Copies asked for.
+        lanes: usize,
+    },
+    /// The system refused to map `bytes` of address space (a limit, or none left).
+    OutOfMemory {
+        /// Bytes asked of the system.
+        bytes: usize,
+    },
+    /// The area may not grow beyond `capacity` reserved bytes (see `AreaBuilder::capacity`).
+    AreaFull {
+        /// The area's ceiling, in bytes.
+        capacity: usize,
+    },
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::CapacityOverflow { size, align, lanes } => write!(
+                f,
+                "{lanes} copies of {size} bytes aligned to {align} do not fit the address space; \
+                 use a smaller type or fewer lanes"
+            ),
+            Self::OutOfMemory { bytes } => write!(
+                f,
+                "the system refused {bytes} bytes of address space; raise the limit \
+                 (ulimit -v, ulimit -d, overcommit) or free other objects"
+            ),
+            Self::AreaFull { capacity } => write!(
+                f,
+                "the area is at its capacity of {capacity} bytes; free objects or build it larger"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for AllocError {}
+
+/// A per-CPU object could not be made: no memory, or an initialiser said no.
+///
+/// The copies that were already made have been dropped, and the memory returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum InitError<E> {
+    /// There was no memory; no initialiser ran.
+    Alloc(AllocError),
+    /// The initialiser of `lane` returned `error`.
+    Init {
+        /// The lane whose initialiser failed.
+        lane: Lane,
+        /// What it returned.
+        error: E,
+    },
+}
+
+impl<E> From<AllocError> for InitError<E> {
+    fn from(error: AllocError) -> Self {
+        Self::Alloc(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for InitError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alloc(error) => error.fmt(f),
+            Self::Init { lane, error } => write!(f, "initialising lane {}: {error}", lane.index()),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for InitError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Alloc(error) => Some(error),
+            Self::Init { error, .. } => Some(error),
+        }
+    }
+}
+
+/// The operation did not commit on the CPU that was asked for: the thread runs elsewhere.
+///
+/// Nothing was changed. The caller decides: try again, take another CPU, or go to the spill lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moved;
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the thread does not run on the CPU that was asked for; nothing was changed")
+    }
+}
+
+impl core::error::Error for Moved {}

@@ -1,0 +1,22 @@
+//! Per-CPU memory for user space.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
+
+// F0: words.
+mod sync;
+pub mod bitmap;
+pub mod cpu;
+pub mod error;
+pub mod field;
+
+// F1: where bytes lie, and what the machine gives.
+pub mod cacheline;
+#[cfg(feature = "std")]
+pub mod sys;
+
+// F2: products.
+pub mod colocated;
+#[cfg(feature = "std")]
+pub mod percpu;

@@ -1,0 +1,19 @@
+//! The facade over atomics: the only file that names loom.
+//!
+//! Everything else in the crate writes `use crate::sync::...`. Under
+//! `--cfg corelocal_loom` with the feature `loom` these are loom's types, so the
+//! code that runs in production is the code that the models explore.
+
+#[cfg(all(corelocal_loom, feature = "loom"))]
+mod inner {
+    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+}
+
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+mod inner {
+    pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+}
+
+pub(crate) use core::sync::atomic::Ordering;
+#[allow(unused_imports, reason = "not every build mode and feature set uses every name")]
+pub(crate) use inner::*;
