@@ -1,5 +1,7 @@
 //! [`Field`]: a constant that names a field of a struct, made by [`field!`](crate::field!).
 
+#![allow(unsafe_code, reason = "one unsafe constructor; the room has no unsafe block")]
+
 use core::fmt;
 use core::marker::PhantomData;
 
