@@ -20,3 +20,7 @@ pub mod sys;
 pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
+
+// Beside the floors: what tests can pretend.
+#[cfg(feature = "testing")]
+pub mod testing;
