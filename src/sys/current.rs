@@ -75,14 +75,7 @@ fn id_of(word: i32) -> Option<u32> {
 fn ask_slowly(source: isize) -> Option<u32> {
     match source {
         NONE => None,
-        GETCPU => {
-            let id = os::getcpu();
-            if id.is_none() {
-                // Relaxed: as in `machine_hint`. A refusal is for good: not asked again.
-                SOURCE.store(NONE, Ordering::Relaxed);
-            }
-            id
-        }
+        GETCPU => ask_system(&SOURCE, os::getcpu),
         _ => {
             choose();
             machine_hint()
@@ -90,24 +83,41 @@ fn ask_slowly(source: isize) -> Option<u32> {
     }
 }
 
+/// A refusal is for good: it is remembered, and the system is not asked again.
+fn ask_system(source: &AtomicIsize, getcpu: impl FnOnce() -> Option<u32>) -> Option<u32> {
+    let id = getcpu();
+    if id.is_none() {
+        // Relaxed: as in `machine_hint`.
+        source.store(NONE, Ordering::Relaxed);
+    }
+    id
+}
+
 /// Finds the best source and publishes it. Idempotent: threads that race find the
 /// same answer, and whoever publishes first is right.
 #[cold]
 fn choose() {
-    const REGISTRATION_FAILED: i32 = -2;
-    let area = os::thread_area().filter(|area| {
+    let area = os::thread_area().map(|area| {
         // SAFETY:
         // - the offset came from `os::thread_area`.
         let word = unsafe { os::id_word(area.offset) };
-        word != REGISTRATION_FAILED
+        (area, word)
     });
-    let source = match area {
-        Some(area) => area.offset,
-        None if os::getcpu().is_some() => GETCPU,
-        None => NONE,
-    };
+    let best = best_source(area, os::getcpu);
     // Relaxed: as in `machine_hint`; a loser of the race has nothing to undo.
-    let _ = SOURCE.compare_exchange(UNASKED, source, Ordering::Relaxed, Ordering::Relaxed);
+    let _ = SOURCE.compare_exchange(UNASKED, best, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// The word for the best source: an area that libc registered, with this thread's
+/// id word, else the system's answer, else none.
+fn best_source(area: Option<(os::ThreadArea, i32)>, getcpu: impl FnOnce() -> Option<u32>) -> isize {
+    const REGISTRATION_FAILED: i32 = -2;
+    match area {
+        // Any other negative word is about this thread, not about the process.
+        Some((area, word)) if word != REGISTRATION_FAILED => area.offset,
+        _ if getcpu().is_some() => GETCPU,
+        _ => NONE,
+    }
 }
 
 /// The source in force; chosen now if this is the first question.
@@ -180,6 +190,31 @@ mod tests {
         assert_eq!(id_of(i32::MIN), None);
         assert_eq!(id_of(0), Some(0));
         assert_eq!(id_of(i32::MAX), Some(i32::MAX as u32));
+    }
+
+    fn area(word: i32) -> Option<(os::ThreadArea, i32)> {
+        Some((os::ThreadArea { offset: -160, size: 20 }, word))
+    }
+
+    #[test]
+    fn the_best_source_that_there_is_gets_chosen() {
+        let not_asked = || panic!("the area is enough");
+        assert_eq!(best_source(area(3), not_asked), -160);
+        assert_eq!(best_source(area(-1), not_asked), -160, "this thread only");
+        assert_eq!(best_source(area(-2), || Some(0)), GETCPU);
+        assert_eq!(best_source(None, || Some(0)), GETCPU);
+        assert_eq!(best_source(None, || None), NONE);
+    }
+
+    /// D8, <https://github.com/systemd/systemd/issues/12127>.
+    #[test]
+    fn a_system_that_refuses_is_not_asked_again() {
+        let source = AtomicIsize::new(GETCPU);
+        assert_eq!(ask_system(&source, || Some(1)), Some(1));
+        assert_eq!(source.load(Ordering::Relaxed), GETCPU);
+        assert_eq!(ask_system(&source, || None), None);
+        assert_eq!(source.load(Ordering::Relaxed), NONE);
+        assert_eq!(ask_slowly(NONE), None);
     }
 
     #[test]

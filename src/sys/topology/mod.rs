@@ -63,13 +63,6 @@ struct Thread {
     present: Option<u32>,
 }
 
-impl Thread {
-    fn ask() -> Self {
-        let allowed = affinity::allowed_words().map(mask_of);
-        Self { allowed, present: current::machine_hint() }
-    }
-}
-
 impl Topology {
     /// This machine, read at the first call and kept for the process's life.
     ///
@@ -82,7 +75,9 @@ impl Topology {
         }
         static CURRENT: Lazy<Topology> = Lazy::new();
         CURRENT.get_or_make(|| {
-            let mut read = Self::read(Path::new("/"), Thread::ask());
+            let allowed = affinity::allowed_words().map(mask_of);
+            let thread = Thread { allowed, present: current::machine_hint() };
+            let mut read = Self::read(Path::new("/"), thread);
             // Of the process, not of the moment: lanes were perhaps laid out already.
             read.cpus = machine::cpus();
             read
@@ -93,13 +88,11 @@ impl Topology {
     /// `root/sys/devices/system/cpu/possible` and so on.
     ///
     /// What is not in files (the CPUs this thread may run on, its present CPU) is
-    /// asked of the system.
+    /// asked of the system. Nodes, caches and cores are read at the first question
+    /// about them: `root` has to be there until then.
     pub fn from_root(root: impl AsRef<Path>) -> Self {
-        if let Some(allowed) = seam::affinity() {
-            let thread = Thread { allowed: allowed.map(mask_of), present: current::cpu_hint() };
-            return Self::read(root.as_ref(), thread);
-        }
-        let thread = Thread { present: current::cpu_hint(), ..Thread::ask() };
+        let words = seam::affinity().unwrap_or_else(affinity::allowed_words);
+        let thread = Thread { allowed: words.map(mask_of), present: current::cpu_hint() };
         Self::read(root.as_ref(), thread)
     }
 
