@@ -23,7 +23,12 @@ pub(super) fn thread_area() -> Option<ThreadArea> {
     }
     let size = symbol::<u32>(c"__rseq_size")?;
     let offset = symbol::<isize>(c"__rseq_offset")?;
-    // An area is aligned to 32 bytes, a thread pointer at least to 8.
+    accepted(size, offset)
+}
+
+/// Size 0 is libc's word for "not registered". An area is aligned to 32 bytes and a
+/// thread pointer to 8 at least, so any other offset is not one.
+fn accepted(size: u32, offset: isize) -> Option<ThreadArea> {
     let plausible = size > 0 && offset != 0 && offset % 8 == 0;
     plausible.then_some(ThreadArea { offset, size })
 }
@@ -213,6 +218,17 @@ mod tests {
             before == getcpu() && before == u32::try_from(word).ok()
         });
         assert!(calm, "{area:?}");
+    }
+
+    /// M1, <https://github.com/docker-library/mongo/issues/724>: exported is not registered.
+    #[test]
+    fn an_area_of_no_bytes_is_no_area() {
+        assert_eq!(accepted(0, -160), None);
+        assert_eq!(accepted(20, 0), None);
+        assert_eq!(accepted(20, 13), None);
+        for (size, offset) in [(20, 2464), (28, -160), (33, -64)] {
+            assert_eq!(accepted(size, offset), Some(ThreadArea { offset, size }));
+        }
     }
 
     #[test]

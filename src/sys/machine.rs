@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn the_largest_of_the_three_decides() {
         assert_eq!(lanes_wanted(4, 2, Some(1)), 4);
-        assert_eq!(lanes_wanted(2, 97, Some(96)), 97);
+        assert_eq!(lanes_wanted(2, 97, Some(3)), 97);
         assert_eq!(lanes_wanted(2, 2, Some(9)), 10);
     }
 

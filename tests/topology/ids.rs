@@ -94,8 +94,9 @@ fn high_ids_are_not_refused_when_few_cpus_are_allowed() {
 #[test]
 fn the_number_of_allowed_cpus_is_not_the_number_of_lanes() {
     let allowed = mask("32,96");
-    testing::with(Config::new().affinity(allowed.clone()).cpu_id(Some(96)), || {
+    testing::with(Config::new().affinity(allowed.clone()).cpu_id(Some(32)), || {
         assert_eq!(Fixture::new().possible("0-127").read().cpus(), 128);
+        assert_eq!(Fixture::new().possible("0-3").read().cpus(), 97);
         // No list at all: the highest allowed id still has its lane.
         let nothing = Fixture::new();
         let topology = nothing.topology();

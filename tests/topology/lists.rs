@@ -87,6 +87,18 @@ fn a_broken_list_gives_the_next_source_and_an_issue() {
     }
 }
 
+/// C4: a file without an end is read to the longest useful length.
+#[cfg(unix)]
+#[test]
+fn an_endless_file_is_not_read_to_its_end() {
+    let fixture = Fixture::new().file("sys/devices/system/cpu/present", "0-5\n");
+    let possible = fixture.path().join("sys/devices/system/cpu/possible");
+    std::os::unix::fs::symlink("/dev/zero", possible).unwrap();
+    let topology = fixture.topology();
+    assert_eq!(topology.possible(), &mask("0-5"));
+    assert!(matches!(issue(&topology, "cpu/possible"), Some(Kind::Malformed(_))));
+}
+
 #[test]
 fn the_issue_says_where_the_list_goes_wrong() {
     let topology = Fixture::new().possible("0-3,x\n").read();

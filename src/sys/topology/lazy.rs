@@ -85,10 +85,12 @@ mod tests {
                 let threads: Vec<_> = (0..3)
                     .map(|number| {
                         let (lazy, token, barrier) = (&lazy, token.clone(), &barrier);
-                        scope.spawn(move || {
+                        let make = move || {
+                            // Nobody publishes before all three are here.
                             barrier.wait();
-                            lazy.get_or_make(|| (number, token)).0
-                        })
+                            (number, token)
+                        };
+                        scope.spawn(|| lazy.get_or_make(make).0)
                     })
                     .collect();
                 let mut seen = threads.into_iter().map(|thread| thread.join().unwrap());
