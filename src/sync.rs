@@ -3,17 +3,25 @@
 //! Everything else in the crate writes `use crate::sync::...`. Under
 //! `--cfg corelocal_loom` with the feature `loom` these are loom's types, so the
 //! code that runs in production is the code that the models explore.
+#![allow(unused_imports, reason = "not every build mode and feature set uses every name")]
 
 #[cfg(all(corelocal_loom, feature = "loom"))]
 mod inner {
-    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::atomic::{
+        AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
+        AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
 }
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
 mod inner {
-    pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+    pub(crate) use alloc::sync::Arc;
+    pub(crate) use core::sync::atomic::{
+        AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
+        AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
 }
 
 pub(crate) use core::sync::atomic::Ordering;
-#[allow(unused_imports, reason = "not every build mode and feature set uses every name")]
 pub(crate) use inner::*;
