@@ -31,20 +31,18 @@ impl<S: AsRef<[AtomicU64]>> AtomicBitmap<S> {
     /// assert_eq!(bitmap.claim_run(0, 90, 64), Err(72)); // 128..200 is free and aligned
     /// assert_eq!(bitmap.claim_run(0, 90, 1), Ok(103));
     /// ```
-    pub fn claim_run(&self, mut from: usize, len: usize, align: usize) -> Result<usize, usize> {
+    pub fn claim_run(&self, from: usize, len: usize, align: usize) -> Result<usize, usize> {
         assert!(len > 0, "a run has at least one bit");
         assert!(align.is_power_of_two(), "align {align} is not a power of two");
         if len == 1 && align == 1 {
             return self.claim(from).ok_or(0);
         }
-        let mut longest = 0;
-        loop {
-            let start = self.first_clear(from).and_then(|i| i.checked_next_multiple_of(align));
-            let Some(start) = start.filter(|&start| start < self.bits) else {
-                return Err(longest);
-            };
+        // A gap is looked for by its first word; a long run's other words come after.
+        let head = len.min(WORD);
+        let (mut next, mut longest) = (from, 0);
+        while let Some(start) = self.find_gap(next, head, align) {
             let end = start.saturating_add(len).min(self.bits);
-            let mut obstacle = self.find(start, end, 0).unwrap_or(end);
+            let mut obstacle = self.find(start + head, end, 0).unwrap_or(end);
             if obstacle - start == len {
                 match self.take(start, end) {
                     Ok(()) => return Ok(start),
@@ -52,8 +50,9 @@ impl<S: AsRef<[AtomicU64]>> AtomicBitmap<S> {
                 }
             }
             longest = longest.max(obstacle - start);
-            from = obstacle + 1;
+            next = obstacle + 1;
         }
+        Err(self.longest_gap(from, align, longest, head))
     }
 
     /// Releases the bits `start..start + len`, which the caller has claimed.
@@ -84,6 +83,45 @@ impl<S: AsRef<[AtomicU64]>> AtomicBitmap<S> {
             let old = self.words()[at].fetch_and(!mask, Ordering::Release);
             debug_assert_eq!(old & mask, mask, "released twice: word {at} had {old:#x}");
         }
+    }
+
+    /// The first aligned place at or after `from` where `len <= 64` clear bits begin.
+    fn find_gap(&self, from: usize, len: usize, align: usize) -> Option<usize> {
+        let gap = |(at, free): (usize, u128)| {
+            let starts = starts(free, len) as u64 & multiples(align, at);
+            (starts != 0).then(|| at * WORD + starts.trailing_zeros() as usize)
+        };
+        self.windows(from).find_map(gap)
+    }
+
+    /// The length of the longest aligned gap at or after `from`, when it is known to
+    /// be at least `longest`, and gaps of `below` or more are already in that.
+    #[cold]
+    fn longest_gap(&self, from: usize, align: usize, mut longest: usize, below: usize) -> usize {
+        for (at, free) in self.windows(from) {
+            let multiples = multiples(align, at);
+            while longest + 1 < below && starts(free, longest + 1) as u64 & multiples != 0 {
+                longest += 1;
+            }
+        }
+        longest
+    }
+
+    /// For each word at or after `from` that has clear bits there: its index, and its
+    /// clear bits (below) with the next word's (above).
+    fn windows(&self, from: usize) -> impl Iterator<Item = (usize, u128)> {
+        let words = &self.words()[..self.bits.div_ceil(WORD)];
+        // Relaxed: a look makes no edge, only a claim does.
+        let free = |at: usize| words.get(at).map_or(0, |word| !word.load(Ordering::Relaxed));
+        let first = from / WORD;
+        let mut low = free(first) >> (from % WORD) << (from % WORD);
+        (first..words.len()).filter_map(move |at| {
+            let high = free(at + 1);
+            let window = (u128::from(high) << WORD) | u128::from(low);
+            let any = low != 0;
+            low = high;
+            any.then_some((at, window))
+        })
     }
 
     /// Claims `start..end`, or nothing and returns a bit that was in the way.
@@ -125,4 +163,22 @@ fn claim_mask(word: &AtomicU64, mask: u64) -> Result<(), u64> {
             Err(now) => old = now,
         }
     }
+}
+
+/// The places in `free` where `len <= 64` set bits begin. Bits above the top are clear.
+#[inline]
+fn starts(mut free: u128, len: usize) -> u128 {
+    let mut have = 1;
+    while have < len {
+        let more = have.min(len - have);
+        free &= free >> more;
+        have += more;
+    }
+    free
+}
+
+/// The bits of word `at` whose index is a multiple of the power of two `align`.
+#[inline]
+fn multiples(align: usize, at: usize) -> u64 {
+    if align < WORD { u64::MAX / ((1 << align) - 1) } else { u64::from(at % (align / WORD) == 0) }
 }
