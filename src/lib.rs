@@ -5,11 +5,11 @@
 extern crate alloc;
 
 // F0: words.
-mod sync;
 pub mod bitmap;
 pub mod cpu;
 pub mod error;
 pub mod field;
+mod sync;
 
 // F1: where bytes lie, and what the machine gives.
 pub mod cacheline;

@@ -25,3 +25,10 @@ mod inner {
 
 pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use inner::*;
+
+/// core's atomics in every build mode, for words that no model explores: statics
+/// of the whole process (a loom atomic cannot be made in a constant).
+pub(crate) mod plain {
+    #[allow(unused_imports, reason = "not every build mode and feature set uses every name")]
+    pub(crate) use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicUsize};
+}

@@ -1,1 +1,24 @@
-//! The machine.
+//! What the machine gives: which CPUs there are, and which one this thread is on.
+//!
+//! The only room that makes system calls. One file per operating system answers
+//! the same few questions (`os`), everything above asks `os` and nothing else.
+
+mod affinity;
+mod backend;
+mod current;
+mod machine;
+
+// Miri has no C library to ask: there the crate is on the lowest rung.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[path = "linux.rs"]
+mod os;
+#[cfg(not(all(target_os = "linux", not(miri))))]
+#[path = "other.rs"]
+mod os;
+
+pub use backend::{Backend, Reason, backend};
+#[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
+pub(crate) use current::{cpu_hint, thread_hash};
+pub use machine::MAX_CPUS;
+#[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
+pub(crate) use machine::cpus;

@@ -1,0 +1,119 @@
+//! How this process reaches its copies, and why.
+
+use super::{current, os};
+use core::fmt;
+
+/// How this process reaches its copies. Chosen once, from what the system offers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Backend {
+    /// Restartable sections: updates without locked instructions.
+    Rseq,
+    /// A CPU id from the system, and atomic updates.
+    Getcpu,
+    /// No CPU id is to be had: a lane by thread, and atomic updates.
+    Thread,
+}
+
+/// The backend of this process.
+///
+/// `Getcpu` becomes `Thread` if a sandbox that was set up later takes the CPU id
+/// away; nothing else ever changes. Both update atomically, so no update is lost.
+///
+/// ```
+/// let backend = corelocal::sys::backend();
+/// println!("{backend}: {}", backend.reason());
+/// ```
+pub fn backend() -> Backend {
+    match current::source() {
+        current::Source::Area | current::Source::Getcpu => Backend::Getcpu,
+        current::Source::None => Backend::Thread,
+    }
+}
+
+/// Why a process has the backend it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// libc registers a thread area of `size` bytes, so the CPU id costs one load;
+    /// this version of the crate has no sections on this target.
+    NoSections {
+        /// Bytes of the area that the kernel keeps current.
+        size: u32,
+    },
+    /// libc registers no thread area (an older libc, one without them, a tunable, a
+    /// sandbox or an emulator); the system tells the CPU id through the vDSO.
+    NoThreadArea,
+    /// The system does not tell a thread its CPU.
+    NoCpuId,
+    /// It was asked of a backend that this process does not have.
+    NotInForce {
+        /// The one it has.
+        instead: Backend,
+    },
+}
+
+impl Backend {
+    /// Why this process has this backend; [`Reason::NotInForce`] if it has another.
+    pub fn reason(self) -> Reason {
+        let instead = backend();
+        if self != instead {
+            return Reason::NotInForce { instead };
+        }
+        match current::source() {
+            current::Source::Area => {
+                Reason::NoSections { size: os::thread_area().map_or(0, |area| area.size) }
+            }
+            current::Source::Getcpu => Reason::NoThreadArea,
+            current::Source::None => Reason::NoCpuId,
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rseq => "rseq",
+            Self::Getcpu => "getcpu",
+            Self::Thread => "thread",
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSections { size } => write!(
+                f,
+                "libc registers a thread area of {size} bytes, which tells the CPU id; \
+                 this version of the crate has no sections here, so updates are atomic"
+            ),
+            Self::NoThreadArea => f.write_str(
+                "libc registers no thread area (glibc 2.35 or newer does, unless a tunable, \
+                 a sandbox or an emulator stops it); the vDSO tells the CPU id",
+            ),
+            Self::NoCpuId => f.write_str("the system does not tell a thread its CPU"),
+            Self::NotInForce { instead } => {
+                write!(f, "not the backend of this process, which is {instead}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_belongs_to_the_backend_in_force() {
+        let now = backend();
+        for asked in [Backend::Rseq, Backend::Getcpu, Backend::Thread] {
+            let unfit = matches!(asked.reason(), Reason::NotInForce { instead } if instead == now);
+            assert_eq!(unfit, asked != now, "{asked}: {}", asked.reason());
+        }
+    }
+
+    #[test]
+    fn a_thread_with_an_id_has_a_backend_that_uses_it() {
+        assert_eq!(current::machine_hint().is_some(), backend() == Backend::Getcpu);
+    }
+}
