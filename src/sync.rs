@@ -32,3 +32,14 @@ pub(crate) mod plain {
     #[allow(unused_imports, reason = "not every build mode and feature set uses every name")]
     pub(crate) use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicUsize};
 }
+
+/// A `const fn`, but for models: loom's atomics cannot be made in constants.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis const fn $($rest:tt)*) => {
+        #[cfg(not(all(corelocal_loom, feature = "loom")))]
+        $(#[$meta])* $vis const fn $($rest)*
+        #[cfg(all(corelocal_loom, feature = "loom"))]
+        $(#[$meta])* $vis fn $($rest)*
+    };
+}
+pub(crate) use const_unless_loom;

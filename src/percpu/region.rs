@@ -4,7 +4,7 @@
 //! low bits (see [`Shape::base_align`]), and so that no lane shares a line or a page with it.
 
 use super::area::Inner;
-use super::chunk::Chunk;
+use super::pool::Record;
 use super::stride::{DEAD_PAGE, Shape};
 use crate::error::AllocError;
 use crate::sys::memory::{self, Mapping};
@@ -15,8 +15,8 @@ use core::ptr::{self, NonNull};
 pub(super) struct Header {
     /// The area that owns the region.
     pub(super) area: NonNull<Inner>,
-    /// The chunk's record; null in a mapping that serves one object.
-    pub(super) chunk: *const Chunk,
+    /// The chunk's record; `None` in a mapping that serves one object.
+    pub(super) record: Option<Record>,
     /// CPU lanes; the spill lane is one more.
     pub(super) cpus: u32,
     mapping: Mapping,
@@ -41,7 +41,6 @@ impl Region {
     /// [`AllocError::OutOfMemory`] where the system refuses, or the lanes exceed the address space.
     pub(super) fn map(
         area: &Inner,
-        chunk: *const Chunk,
         shape: Shape,
         lane_bytes: usize,
     ) -> Result<Self, AllocError> {
@@ -56,7 +55,7 @@ impl Region {
         let len = len.filter(|&len| len <= isize::MAX as usize).ok_or(overflow)?;
         let mapping = memory::map(DEAD_PAGE, len, shape.base_align, area.huge_pages())?;
         let region = Self(mapping.base);
-        let header = Header { area: NonNull::from(area), chunk, cpus, mapping };
+        let header = Header { area: NonNull::from(area), record: None, cpus, mapping };
         // SAFETY:
         // * the header's place is in the page before lane 0, which `map` provides;
         // * it is aligned, since lane 0 is aligned to a page;
@@ -78,6 +77,16 @@ impl Region {
         Self(unsafe { addr.sub(back) })
     }
 
+    /// The region whose lane 0 begins at `lane0`, as [`Region::lane0`] gave it.
+    #[inline]
+    ///
+    /// # Panics
+    ///
+    /// On null, which no region's lane 0 is.
+    pub(super) fn from_lane0(lane0: *mut u8) -> Self {
+        Self(NonNull::new(lane0).expect("a region begins somewhere"))
+    }
+
     /// The first byte of lane 0.
     #[inline]
     pub(super) fn lane0(self) -> NonNull<u8> {
@@ -88,6 +97,16 @@ impl Region {
     fn header_ptr(self) -> NonNull<Header> {
         // SAFETY: a page of the same mapping precedes lane 0.
         unsafe { self.0.sub(size_of::<Header>().next_multiple_of(64)) }.cast()
+    }
+
+    /// Names the record that the region stands behind.
+    ///
+    /// # Safety
+    ///
+    /// The region is alive, and nobody but the caller knows of it yet.
+    pub(super) unsafe fn set_record(self, record: Record) {
+        // SAFETY: the header was written by `map`, and nobody looks at it yet.
+        unsafe { (*self.header_ptr().as_ptr()).record = Some(record) };
     }
 
     /// The region's header.

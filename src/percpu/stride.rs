@@ -91,6 +91,12 @@ pub(super) const fn stride<O>() -> usize {
     Shape::of::<O>().stride
 }
 
+/// Whether handles of objects allocated as `A` and as `B` lead to copies in the same way.
+pub(super) const fn one_shape<A, B>() -> bool {
+    let (a, b) = (Shape::of::<A>(), Shape::of::<B>());
+    a.stride == b.stride && a.base_align == b.base_align
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

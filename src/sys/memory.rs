@@ -49,6 +49,11 @@ pub(crate) fn map(
     Ok(Mapping { start, len, base })
 }
 
+/// Bytes of a page.
+pub(crate) fn page_size() -> usize {
+    os::page_size()
+}
+
 /// Gives a mapping back to the system.
 ///
 /// # Safety
