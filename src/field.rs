@@ -89,20 +89,22 @@ impl<W, F> Field<W, F> {
 /// the macro.
 #[macro_export]
 macro_rules! field {
+    // The names are long because a constant of the caller's with the same name would be taken
+    // for the pattern: macro hygiene does not cover that.
     ($whole:path, $field:tt) => {{
-        let offset = ::core::mem::offset_of!($whole, $field);
+        let __corelocal_offset = ::core::mem::offset_of!($whole, $field);
         // SAFETY:
         // * each `$whole` holds the field at this offset: that is what `offset_of!` says;
         // * the field has the token's type and its alignment: the witness below matches it with a
         //   struct pattern, which follows no `Deref` and refuses a misaligned field (E0793).
-        let token = unsafe { $crate::field::Field::new_unchecked(offset) };
+        let __corelocal_token = unsafe { $crate::field::Field::new_unchecked(__corelocal_offset) };
         // The pattern and not an expression, because `whole.field` would follow `Deref`. The slice,
         // because a plain `&mut Box<X>` at the end of the closure would be coerced to `&mut X` if
         // the token's type is annotated so. `&mut`, because it is exact in lifetimes too.
-        $crate::field::Field::<$whole, _>::__witnessed(token, |whole| {
-            let $whole { $field: __corelocal_field, .. } = whole;
-            let exact = ::core::slice::from_mut(__corelocal_field);
-            exact
+        $crate::field::Field::<$whole, _>::__witnessed(__corelocal_token, |__corelocal_whole| {
+            let $whole { $field: __corelocal_field, .. } = __corelocal_whole;
+            let __corelocal_exact = ::core::slice::from_mut(__corelocal_field);
+            __corelocal_exact
         })
     }};
 }

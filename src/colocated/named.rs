@@ -99,6 +99,7 @@ macro_rules! colocated {
         [$($attr:tt)*] [$pvis:vis] $part:ident [$ty:ty]
     ) => {
         $($attr)*
+        #[allow(single_use_lifetimes)]
         impl $($impl)* $crate::colocated::HasPart<{ __Index::$part as usize }>
             for $name $($args)* where $($where)*
         {
@@ -113,6 +114,7 @@ macro_rules! colocated {
             };
         }
 
+        #[allow(single_use_lifetimes)]
         impl $($impl)* $name $($args)* where $($where)* {
             #[doc = concat!("The part `", stringify!($part), "`, by a pointer that knows the whole.")]
             #[doc = ""]
@@ -132,6 +134,7 @@ macro_rules! colocated {
     ) => {
         // SAFETY: zero bytes are a value of each part (each is asked for), the struct is `repr(C)`
         // and has no other fields, and any bytes are fine between the parts.
+        #[allow(single_use_lifetimes)]
         unsafe impl $($impl)* $crate::colocated::__Zeroable for $name $($args)*
         where
             $(for<'__zeroed> $crate::colocated::__Zeroed<'__zeroed, $ty>:
