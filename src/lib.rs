@@ -20,3 +20,18 @@ pub mod sys;
 pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
+
+pub use bytemuck;
+pub use cacheline::{CACHE_LINE, CacheLine};
+pub use colocated::{CoLocated, Part};
+pub use cpu::{CpuId, Lane};
+pub use error::{AllocError, AreaError, InitError, Moved};
+pub use field::Field;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use percpu::PerCpuStatic;
+#[cfg(feature = "std")]
+pub use percpu::{
+    Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
+};
+#[cfg(feature = "std")]
+pub use sys::{Backend, backend};

@@ -289,7 +289,7 @@ pub struct AreaStats {
 /// hits.add(1);
 /// drop(area); // `hits` keeps what it needs
 /// assert_eq!(hits.sum(), 1);
-/// # Ok::<(), corelocal::AllocError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Area {
     inner: Owner,

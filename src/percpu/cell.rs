@@ -45,10 +45,10 @@ pub trait Number: Word {
 }
 
 macro_rules! word {
-    ($([$generics:tt])? $word:ty, $atomic:ty) => {
-        impl$(<$generics>)? sealed::Sealed for $word {}
+    ([$($generics:tt)*] $word:ty, $atomic:ty) => {
+        impl<$($generics)*> sealed::Sealed for $word {}
 
-        impl$(<$generics>)? Word for $word {
+        impl<$($generics)*> Word for $word {
             type Atomic = $atomic;
 
             #[inline]
@@ -77,7 +77,7 @@ macro_rules! word {
 
 macro_rules! number {
     ($($word:ty: $atomic:ty),+ $(,)?) => {$(
-        word!($word, $atomic);
+        word!([] $word, $atomic);
 
         impl Number for $word {
             const ZERO: Self = 0;

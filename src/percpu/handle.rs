@@ -56,12 +56,6 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
         Self { lane0, _copies: PhantomData }
     }
 
-    /// Lane 0's copy, as a raw pointer that may be moved by multiples of the stride.
-    #[inline]
-    pub(super) const fn lane0(self) -> NonNull<T> {
-        self.lane0
-    }
-
     #[inline]
     pub(super) fn header(self) -> &'a Header {
         // SAFETY: lane 0's copy lies in lane 0 of a region of `O`'s shape.

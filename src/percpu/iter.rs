@@ -18,6 +18,7 @@ fn lane(index: usize, cpus: usize) -> Lane {
 /// Gives an iterator its length and its other end; `$item` turns a lane's number into an item.
 macro_rules! over_lanes {
     ([$($generics:tt)*] $name:ty, $item:ty, |$this:ident, $index:ident| $make:expr) => {
+        #[allow(single_use_lifetimes, reason = "used by the item, in some of the types")]
         impl<$($generics)*> Iterator for $name {
             type Item = $item;
 
@@ -35,9 +36,12 @@ macro_rules! over_lanes {
             }
         }
 
+        #[allow(single_use_lifetimes, reason = "as above")]
         impl<$($generics)*> ExactSizeIterator for $name {}
+        #[allow(single_use_lifetimes, reason = "as above")]
         impl<$($generics)*> FusedIterator for $name {}
 
+        #[allow(single_use_lifetimes, reason = "as above")]
         impl<$($generics)*> fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).field("left", &self.left.len()).finish()

@@ -111,9 +111,7 @@ impl<T> PerCpu<T> {
     /// let made = PerCpu::try_new_with(|lane| u8::try_from(lane.index() + 255));
     /// assert!(matches!(made, Err(InitError::Init { lane, .. }) if lane.index() == 1));
     /// ```
-    pub fn try_new_with<E>(
-        init: impl FnMut(Lane) -> Result<T, E>,
-    ) -> Result<Self, InitError<E>> {
+    pub fn try_new_with<E>(init: impl FnMut(Lane) -> Result<T, E>) -> Result<Self, InitError<E>> {
         Area::global().try_alloc_with(init)
     }
 

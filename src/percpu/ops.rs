@@ -2,10 +2,10 @@
 //!
 //! Until restartable sections are there, every update is atomic, in whichever lane it lands.
 
+use super::PerCpu;
 use super::cell::{Number, PerCpuCell, Word};
 use super::handle::PerCpuRef;
 use super::statics::PerCpuStatic;
-use super::{Iter, PerCpu};
 use crate::cpu::{CpuId, Lane};
 use crate::error::Moved;
 

@@ -39,11 +39,7 @@ impl Region {
     /// # Errors
     ///
     /// [`AllocError::OutOfMemory`] where the system refuses, or the lanes exceed the address space.
-    pub(super) fn map(
-        area: &Inner,
-        shape: Shape,
-        lane_bytes: usize,
-    ) -> Result<Self, AllocError> {
+    pub(super) fn map(area: &Inner, shape: Shape, lane_bytes: usize) -> Result<Self, AllocError> {
         let cpus = area.cpus();
         let overflow = AllocError::CapacityOverflow {
             size: lane_bytes,
@@ -53,7 +49,7 @@ impl Region {
         // `cpus` strides and one lane: nothing is dead behind the last one.
         let len = shape.stride.checked_mul(cpus as usize).and_then(|l| l.checked_add(lane_bytes));
         let len = len.filter(|&len| len <= isize::MAX as usize).ok_or(overflow)?;
-        let mapping = memory::map(DEAD_PAGE, len, shape.base_align, area.huge_pages())?;
+        let mapping = memory::map(DEAD_PAGE, len, shape.base_align, area.config.huge_pages)?;
         let region = Self(mapping.base);
         let header = Header { area: NonNull::from(area), record: None, cpus, mapping };
         // SAFETY:

@@ -1,4 +1,5 @@
 //! Address space: mapped without charge where the system allows it, paged in by use, given back whole.
+#![allow(unsafe_code, reason = "maps and unmaps")]
 
 use crate::error::AllocError;
 use core::ptr::NonNull;

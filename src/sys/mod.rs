@@ -7,6 +7,7 @@ mod affinity;
 mod backend;
 mod current;
 mod machine;
+pub(crate) mod memory;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.
 #[cfg(all(target_os = "linux", not(miri)))]
