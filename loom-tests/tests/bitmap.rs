@@ -24,18 +24,23 @@ impl<S: AsRef<[AtomicU64]>> Granules<S> {
         Arc::new(Self { bitmap, things: Default::default() })
     }
 
-    /// Claims a run and uses what it stands for; whether there was one.
+    /// Claims a run and uses what it stands for; its first bit, if there was one.
+    #[track_caller]
     fn claim_run(&self, from: usize, len: usize) -> Option<usize> {
         let start = self.bitmap.claim_run(from, len, 1).ok()?;
         self.touch(start, len);
         Some(start)
     }
 
+    #[track_caller]
     fn touch(&self, start: usize, len: usize) {
-        self.things[start - FREE.start..][..len].iter().for_each(Canary::touch);
+        for thing in &self.things[start - FREE.start..][..len] {
+            thing.touch();
+        }
     }
 
     /// Uses the run once more and releases it.
+    #[track_caller]
     fn release_run(&self, start: usize, len: usize) {
         self.touch(start, len);
         self.bitmap.release_run(start, len);
@@ -101,12 +106,8 @@ fn next_owner_sees_the_last(name: &str, claim: fn(&AtomicBitmap) -> Option<(usiz
         granules.bitmap.claim_run(FREE.start, 8, 1).expect("all of FREE is clear");
         together([
             // Two releases of each word: the second must not hide the first.
-            part(&granules, |granules| {
-                granules.release_run(62, 4);
-            }),
-            part(&granules, |granules| {
-                granules.release_run(61, 1);
-            }),
+            part(&granules, |granules| granules.release_run(62, 4)),
+            part(&granules, |granules| granules.release_run(61, 1)),
             part(&granules, move |granules| {
                 if let Some((start, len)) = claim(&granules.bitmap) {
                     granules.touch(start, len);
