@@ -23,7 +23,7 @@ pub use inner::{Arc, AtomicU64, Canary, EXPLORES, model, thread};
 pub fn together<const N: usize>(threads: [Box<dyn FnOnce() + Send>; N]) {
     let mut threads = Vec::from(threads);
     let last = threads.pop();
-    let spawned: Vec<_> = threads.into_iter().map(|body| thread::spawn(body)).collect();
+    let spawned: Vec<_> = threads.into_iter().map(thread::spawn).collect();
     last.into_iter().for_each(|body| body());
     for thread in spawned {
         thread.join().expect("a thread of the model panicked");
