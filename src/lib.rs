@@ -21,10 +21,14 @@ pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
 
+// Beside the floors: what tests can pretend.
+#[cfg(feature = "testing")]
+pub mod testing;
+
 pub use bytemuck;
 pub use cacheline::{CACHE_LINE, CacheLine};
 pub use colocated::{CoLocated, Part};
-pub use cpu::{CpuId, Lane};
+pub use cpu::{CpuId, CpuMask, Lane};
 pub use error::{AllocError, AreaError, InitError, Moved};
 pub use field::Field;
 #[cfg(all(feature = "std", not(corelocal_loom)))]
@@ -33,5 +37,7 @@ pub use percpu::PerCpuStatic;
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
+#[cfg(feature = "std")]
+pub use sys::topology::Topology;
 #[cfg(feature = "std")]
 pub use sys::{Backend, backend};

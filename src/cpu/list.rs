@@ -104,7 +104,7 @@ impl core::error::Error for ParseCpuListError {}
 /// Runs that touch or overlap their predecessor are joined first, so that a
 /// hostile text cannot ask for the same long run thousands of times over.
 /// Blanks and newlines around numbers are skipped; an empty text has no runs.
-pub(crate) fn parse_runs(
+pub(super) fn parse_runs(
     text: &[u8],
     mut run: impl FnMut(u32, u32),
 ) -> Result<(), ParseCpuListError> {

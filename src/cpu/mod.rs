@@ -3,8 +3,9 @@
 mod id;
 mod lane;
 mod list;
+mod mask;
 
 pub use id::CpuId;
 pub use lane::Lane;
-pub(crate) use list::parse_runs;
 pub use list::{MAX_PARSED_ID, ParseCpuListError, ParseCpuListErrorKind};
+pub use mask::{CpuMask, IntoIter, Iter};

@@ -11,7 +11,7 @@
 //! RDTSCP and RDPID are never used: not every x86-64 machine has them.
 #![allow(unsafe_code, reason = "reads the thread area")]
 
-use super::os;
+use super::{os, seam};
 use crate::cpu::CpuId;
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicIsize;
@@ -43,6 +43,9 @@ pub(super) enum Source {
 /// number of lanes before use.
 #[inline]
 pub(crate) fn cpu_hint() -> Option<u32> {
+    if let Some(answer) = seam::cpu_id() {
+        return answer;
+    }
     machine_hint()
 }
 

@@ -1,12 +1,8 @@
 //! The process-wide number of CPU lanes.
 
-use super::{affinity, current, os};
-use crate::cpu::parse_runs;
+use super::{affinity, current, topology};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicU32;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 
 /// The largest number of CPU lanes: what the largest Linux can be built for.
 ///
@@ -34,9 +30,10 @@ pub(crate) fn cpus() -> u32 {
 #[cold]
 #[inline(never)]
 fn read_cpus() -> u32 {
-    let possible = highest_in_file(Path::new("/sys/devices/system/cpu/possible"));
+    let possible = topology::possible_here().id_bound() as u32;
     let allowed = affinity::allowed_words().map_or(0, |words| affinity::bound(&words));
-    let found = lanes_for(possible.or_else(os::configured), allowed, current::machine_hint());
+    let wanted = lanes_wanted(possible, allowed, current::machine_hint());
+    let found = wanted.clamp(1, MAX_CPUS);
     // Relaxed: as in `cpus`.
     match CPUS.compare_exchange(0, found, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => found,
@@ -44,19 +41,9 @@ fn read_cpus() -> u32 {
     }
 }
 
-/// The number of lanes that covers all three; at least 1, at most [`MAX_CPUS`].
-fn lanes_for(possible: Option<u32>, allowed: u32, present: Option<u32>) -> u32 {
-    let present = present.map_or(0, |id| id.saturating_add(1));
-    possible.unwrap_or(0).max(allowed).max(present).clamp(1, MAX_CPUS)
-}
-
-/// Highest id + 1 in a list file; `None` if it is absent, empty or malformed.
-fn highest_in_file(path: &Path) -> Option<u32> {
-    let mut text = Vec::new();
-    File::open(path).ok()?.take(1 << 20).read_to_end(&mut text).ok()?;
-    let mut bound = None;
-    parse_runs(&text, |_, last| bound = bound.max(Some(last + 1))).ok()?;
-    bound
+/// The number of lanes that covers all three: two bounds and an id.
+pub(super) fn lanes_wanted(possible: u32, allowed: u32, present: Option<u32>) -> u32 {
+    possible.max(allowed).max(present.map_or(0, |id| id.saturating_add(1)))
 }
 
 #[cfg(test)]
@@ -65,16 +52,9 @@ mod tests {
 
     #[test]
     fn the_largest_of_the_three_decides() {
-        assert_eq!(lanes_for(Some(4), 2, Some(1)), 4);
-        assert_eq!(lanes_for(Some(2), 97, Some(96)), 97);
-        assert_eq!(lanes_for(Some(2), 2, Some(9)), 10);
-    }
-
-    #[test]
-    fn there_is_always_a_lane_and_never_an_absurd_number() {
-        assert_eq!(lanes_for(None, 0, None), 1);
-        assert_eq!(lanes_for(Some(65_536), 0, None), MAX_CPUS);
-        assert_eq!(lanes_for(None, 0, Some(u32::MAX)), MAX_CPUS);
+        assert_eq!(lanes_wanted(4, 2, Some(1)), 4);
+        assert_eq!(lanes_wanted(2, 97, Some(96)), 97);
+        assert_eq!(lanes_wanted(2, 2, Some(9)), 10);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod backend;
 mod current;
 mod machine;
 pub(crate) mod memory;
+pub mod topology;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -17,9 +18,16 @@ mod os;
 #[path = "other.rs"]
 mod os;
 
+#[cfg(feature = "testing")]
+pub(crate) mod seam;
+#[cfg(not(feature = "testing"))]
+#[path = "no_seam.rs"]
+mod seam;
+
 pub use backend::{Backend, Reason, backend};
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use current::{cpu_hint, thread_hash};
 pub use machine::MAX_CPUS;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use machine::cpus;
+pub use topology::Topology;

@@ -1,0 +1,231 @@
+//! A set of CPUs of any size.
+
+mod iter;
+mod ops;
+mod text;
+
+pub use iter::{IntoIter, Iter};
+
+use super::CpuId;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+const BITS: usize = u64::BITS as usize;
+
+/// A set of CPUs, as large as its highest id asks for.
+///
+/// A plain value: it makes no system calls and knows no machine. It takes one bit
+/// an id up to the highest one that was ever inserted (an id of four thousand
+/// million costs half a gigabyte; ids read from text are capped, see
+/// [`MAX_PARSED_ID`](super::MAX_PARSED_ID)). [`len`](Self::len) is how many CPUs
+/// there are, [`id_bound`](Self::id_bound) how long an array indexed by id must be:
+/// two numbers that differ whenever ids have gaps.
+///
+/// Written and read in the kernel's list format.
+///
+/// ```
+/// use corelocal::cpu::{CpuId, CpuMask};
+/// let mask: CpuMask = "0,2-3\n".parse()?;
+/// assert_eq!((mask.len(), mask.id_bound()), (3, 4));
+/// assert!(!mask.contains(CpuId::new(1)));
+/// assert_eq!(mask.to_string(), "0,2-3");
+/// assert_eq!(mask.iter().map(CpuId::get).sum::<u32>(), 5);
+/// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct CpuMask {
+    /// Trailing zero words are allowed and mean nothing.
+    words: Vec<u64>,
+}
+
+/// The word that holds `cpu`, and its bit there.
+#[inline]
+const fn place(cpu: CpuId) -> (usize, u64) {
+    (cpu.index() / BITS, 1 << (cpu.index() % BITS))
+}
+
+/// The CPU of a bit.
+#[inline]
+fn cpu_at(word: usize, bit: u32) -> CpuId {
+    // Only bits of inserted ids are ever set, and those are 32-bit numbers.
+    CpuId::new((word * BITS) as u32 + bit)
+}
+
+impl CpuMask {
+    /// The empty set. Allocates nothing.
+    #[inline]
+    pub const fn new() -> Self {
+        Self { words: Vec::new() }
+    }
+
+    /// The empty set, with room for the ids below `bound`: inserting those allocates nothing.
+    pub fn with_bound(bound: usize) -> Self {
+        Self { words: Vec::with_capacity(bound.div_ceil(BITS)) }
+    }
+
+    /// The CPUs `0..count`.
+    pub fn first_cpus(count: u32) -> Self {
+        let mut mask = Self::new();
+        if let Some(last) = count.checked_sub(1) {
+            mask.insert_run(0, last);
+        }
+        mask
+    }
+
+    /// Adds `cpu`; says whether it was not there before. Allocates only when the id
+    /// is above every earlier one.
+    pub fn insert(&mut self, cpu: CpuId) -> bool {
+        let (word, bit) = place(cpu);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let fresh = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        fresh
+    }
+
+    /// Adds `first..=last`, a word at a time.
+    pub(super) fn insert_run(&mut self, first: u32, last: u32) {
+        let (low, _) = place(CpuId::new(first));
+        let (high, _) = place(CpuId::new(last));
+        if high >= self.words.len() {
+            self.words.resize(high + 1, 0);
+        }
+        let from_first = u64::MAX << (first as usize % BITS);
+        let to_last = u64::MAX >> (BITS - 1 - last as usize % BITS);
+        if low == high {
+            self.words[low] |= from_first & to_last;
+            return;
+        }
+        self.words[low] |= from_first;
+        self.words[low + 1..high].fill(u64::MAX);
+        self.words[high] |= to_last;
+    }
+
+    /// Takes `cpu` out; says whether it was there.
+    pub fn remove(&mut self, cpu: CpuId) -> bool {
+        let (word, bit) = place(cpu);
+        let Some(word) = self.words.get_mut(word) else { return false };
+        let there = *word & bit != 0;
+        *word &= !bit;
+        there
+    }
+
+    /// Whether `cpu` is in the set. One load; any id may be asked for.
+    #[inline]
+    pub fn contains(&self, cpu: CpuId) -> bool {
+        let (word, bit) = place(cpu);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// How many CPUs are in the set. Not the length of an array indexed by id: that
+    /// is [`id_bound`](Self::id_bound). Linear in the highest id.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether no CPU is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Highest id + 1; 0 for the empty set. The length of an array that every id of
+    /// the set can index.
+    pub fn id_bound(&self) -> usize {
+        self.last().map_or(0, |cpu| cpu.index() + 1)
+    }
+
+    /// The lowest CPU.
+    pub fn first(&self) -> Option<CpuId> {
+        let word = self.words.iter().position(|word| *word != 0)?;
+        Some(cpu_at(word, self.words[word].trailing_zeros()))
+    }
+
+    /// The highest CPU.
+    pub fn last(&self) -> Option<CpuId> {
+        let word = self.words.iter().rposition(|word| *word != 0)?;
+        Some(cpu_at(word, u64::BITS - 1 - self.words[word].leading_zeros()))
+    }
+
+    /// The lowest CPU above `cpu`, which need not be in the set itself.
+    pub fn next_after(&self, cpu: CpuId) -> Option<CpuId> {
+        let (start, bit) = place(cpu);
+        // All bits above `bit`; none if it is the word's last.
+        let above = !(bit | (bit - 1));
+        let word = self.words.get(start)? & above;
+        if word != 0 {
+            return Some(cpu_at(start, word.trailing_zeros()));
+        }
+        let rest = &self.words[start + 1..];
+        let at = start + 1 + rest.iter().position(|word| *word != 0)?;
+        Some(cpu_at(at, self.words[at].trailing_zeros()))
+    }
+
+    /// The CPUs of the set in ascending order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter::new(&self.words)
+    }
+
+    /// Empties the set and keeps its room.
+    pub fn clear(&mut self) {
+        self.words.clear();
+    }
+
+    /// Takes out every CPU for which `keep` says no, asking in ascending order.
+    pub fn retain(&mut self, mut keep: impl FnMut(CpuId) -> bool) {
+        for at in 0..self.words.len() {
+            let mut left = self.words[at];
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                if !keep(cpu_at(at, bit)) {
+                    self.words[at] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    /// The set as words, the lowest CPU in the lowest bit of the first. Trailing
+    /// zero words may or may not be there.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Replaces the set by the bits of `words`; allocates only if there is no room.
+    ///
+    /// ```
+    /// use corelocal::cpu::CpuMask;
+    /// let mut mask = CpuMask::with_bound(128);
+    /// mask.assign_words([0b101, 1]);
+    /// assert_eq!(mask.to_string(), "0,2,64");
+    /// ```
+    pub fn assign_words(&mut self, words: impl IntoIterator<Item = u64>) {
+        self.words.clear();
+        self.words.extend(words);
+        // Ids are 32-bit numbers: words beyond the last id name nothing.
+        self.words.truncate(1 << (32 - BITS.trailing_zeros()));
+    }
+
+    fn trimmed(&self) -> &[u64] {
+        let used = self.words.iter().rposition(|word| *word != 0).map_or(0, |at| at + 1);
+        &self.words[..used]
+    }
+}
+
+impl PartialEq for CpuMask {
+    fn eq(&self, other: &Self) -> bool {
+        self.trimmed() == other.trimmed()
+    }
+}
+
+impl Eq for CpuMask {}
+
+impl Hash for CpuMask {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.trimmed().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Which CPUs share their last-level cache.
+
+use super::CPU_DIRECTORY;
+use super::files::Files;
+use super::issue::{TopologyIssue, TopologyIssueKind};
+use crate::cpu::{CpuId, CpuMask};
+use std::path::Path;
+
+/// More caches than a CPU has.
+const MAX_CACHES: u32 = 16;
+
+/// The CPUs that share one last-level cache.
+///
+/// Often finer than a node: one memory node can have several such caches, and a
+/// line that stays within one moves several times faster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CacheDomain {
+    index: usize,
+    level: u32,
+    cpus: CpuMask,
+}
+
+impl CacheDomain {
+    /// Its number among the machine's domains, counted from 0 in the order of
+    /// their lowest CPUs.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The level of the shared cache: 3 for an L3.
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// The CPUs that share it.
+    pub fn cpus(&self) -> &CpuMask {
+        &self.cpus
+    }
+}
+
+/// What the cache directories said.
+pub(super) struct Caches {
+    pub(super) domains: Vec<CacheDomain>,
+    pub(super) issues: Vec<TopologyIssue>,
+}
+
+impl Caches {
+    /// Reads one CPU of each domain; the others are known from its list.
+    pub(super) fn read(root: &Path) -> Self {
+        let mut files = Files::new(root);
+        let mut domains = Vec::new();
+        let mut seen = CpuMask::new();
+        for id in files.numbered_entries(CPU_DIRECTORY, "cpu") {
+            let cpu = CpuId::new(id);
+            if seen.contains(cpu) {
+                continue;
+            }
+            let Some((level, cpus)) = last_level(&mut files, cpu, &seen) else { continue };
+            seen |= &cpus;
+            domains.push(CacheDomain { index: domains.len(), level, cpus });
+        }
+        Self { domains, issues: files.into_issues() }
+    }
+
+    pub(super) fn of(&self, cpu: CpuId) -> Option<&CacheDomain> {
+        self.domains.iter().find(|domain| domain.cpus.contains(cpu))
+    }
+}
+
+/// The level of the last cache of `cpu`, and who shares it; always with `cpu`,
+/// never with a CPU that was `seen` in another domain.
+fn last_level(files: &mut Files<'_>, cpu: CpuId, seen: &CpuMask) -> Option<(u32, CpuMask)> {
+    let caches = format!("{CPU_DIRECTORY}/cpu{cpu}/cache");
+    let mut best: Option<(u32, u32)> = None;
+    for index in files.numbered_entries(&caches, "index").into_iter().take(MAX_CACHES as usize) {
+        let level = files.number(&format!("{caches}/index{index}/level"));
+        let Some(level) = level.and_then(|level| u32::try_from(level).ok()) else { continue };
+        // The first of equals: data comes before instructions.
+        if best.is_none_or(|(highest, _)| level > highest) {
+            best = Some((level, index));
+        }
+    }
+    let (level, index) = best?;
+    let name = format!("{caches}/index{index}/shared_cpu_list");
+    let listed = files.filled_list(&name);
+    let mut cpus =
+        listed.or_else(|| files.hex_map(&format!("{caches}/index{index}/shared_cpu_map")))?;
+    if let Some(twice) = (&cpus & seen).first() {
+        files.note(&name, TopologyIssueKind::CountedTwice(twice));
+        cpus -= seen;
+    }
+    if cpus.insert(cpu) {
+        files.note(&name, TopologyIssueKind::Omits(cpu));
+    }
+    Some((level, cpus))
+}

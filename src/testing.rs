@@ -1,0 +1,168 @@
+//! For tests: a machine that one makes up.
+//!
+//! [`with`] puts a CPU id, a description of the machine or an affinity call of
+//! one's own in the place of the system's, on the calling thread and while a
+//! closure runs. The feature `testing` itself changes nothing: outside of `with`
+//! everything is as without it, so it does no harm if another crate of the same
+//! build turns it on.
+//!
+//! What was fixed for the process stays: the number of lanes of the default area
+//! and the backend are those of the real machine. A made-up id can therefore be
+//! larger than any lane; that is a good test.
+//!
+//! ```
+//! use corelocal::cpu::CpuId;
+//! use corelocal::testing::{self, Config};
+//!
+//! let ids = Config::new().cpu_ids([Some(3), None, Some(5000)]);
+//! testing::with(ids, || {
+//!     assert_eq!(CpuId::current(), Some(CpuId::new(3)));
+//!     assert_eq!(CpuId::current(), None);
+//!     assert_eq!(CpuId::current(), Some(CpuId::new(5000)));
+//!     assert_eq!(CpuId::current(), Some(CpuId::new(3)), "begins again");
+//! });
+//! ```
+
+use crate::cpu::CpuMask;
+use crate::sys::seam::{self, Affinity, Seam};
+use core::fmt;
+use std::path::PathBuf;
+
+/// What [`with`] makes up; the rest is asked of the system.
+#[derive(Default)]
+pub struct Config<'a> {
+    seam: Seam<'a>,
+}
+
+impl<'a> Config<'a> {
+    /// Makes up nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// This thread's CPU is always `id`; `None`: it is not known.
+    pub fn cpu_id(self, id: Option<u32>) -> Self {
+        self.cpu_ids_from(move || id)
+    }
+
+    /// This thread's CPU is one of `ids` after the other, at each question the
+    /// next, from the beginning again at the end. Not known if there are none.
+    pub fn cpu_ids(self, ids: impl IntoIterator<Item = Option<u32>>) -> Self {
+        let ids: Vec<Option<u32>> = ids.into_iter().collect();
+        let mut turn = 0;
+        self.cpu_ids_from(move || {
+            let id = ids.get(turn % ids.len().max(1)).copied().flatten();
+            turn += 1;
+            id
+        })
+    }
+
+    /// This thread's CPU is what `source` says, asked at each question. A question
+    /// from inside `source`, or from a signal handler that interrupts it, goes to
+    /// the system.
+    pub fn cpu_ids_from(mut self, source: impl FnMut() -> Option<u32> + 'a) -> Self {
+        self.seam.cpu = Some(Box::new(source) as Box<_>).into();
+        self
+    }
+
+    /// [`Topology::current`](crate::sys::Topology::current) is what the files under
+    /// `root` say, as with `from_root`. Such a topology is never freed.
+    pub fn topology_root(mut self, root: impl Into<PathBuf>) -> Self {
+        self.seam.root = Some(root.into());
+        self
+    }
+
+    /// The affinity call tells `mask`, to any buffer that holds it.
+    pub fn affinity(self, mask: CpuMask) -> Self {
+        self.affinity_of_width(mask, 0)
+    }
+
+    /// The affinity call tells `mask`, but refuses buffers under `bytes` bytes, as a
+    /// kernel built for that many CPUs does.
+    pub fn affinity_of_width(mut self, mask: CpuMask, bytes: usize) -> Self {
+        self.seam.affinity = Some(Affinity::Allowed { mask, bytes });
+        self
+    }
+
+    /// The affinity call is refused with this error number.
+    pub fn affinity_refused(mut self, errno: i32) -> Self {
+        self.seam.affinity = Some(Affinity::Refused { errno });
+        self
+    }
+}
+
+impl fmt::Debug for Config<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("root", &self.seam.root)
+            .field("affinity", &self.seam.affinity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs `body` with what `config` makes up, on this thread only.
+///
+/// Threads that `body` starts see the real machine. Within another `with`, the
+/// inner one replaces the outer one as a whole. When `body` is done or panics, the
+/// earlier state is back.
+pub fn with<R>(config: Config<'_>, body: impl FnOnce() -> R) -> R {
+    seam::scope(&config.seam, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::CpuId;
+    use crate::sys::{Topology, cpus};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn id() -> Option<u32> {
+        CpuId::current().map(CpuId::get)
+    }
+
+    #[test]
+    fn only_the_calling_thread_sees_what_is_made_up() {
+        with(Config::new().cpu_id(Some(u32::MAX)), || {
+            assert_eq!(id(), Some(u32::MAX));
+            let elsewhere = std::thread::spawn(id).join().unwrap();
+            assert_ne!(elsewhere, Some(u32::MAX));
+            with(Config::new().cpu_id(None), || assert_eq!(id(), None));
+            assert_eq!(id(), Some(u32::MAX), "the outer one is back");
+        });
+        assert_ne!(id(), Some(u32::MAX));
+    }
+
+    #[test]
+    fn a_panic_puts_the_system_back() {
+        let body = || with(Config::new().cpu_id(Some(77_777)), || panic!("on purpose"));
+        assert!(catch_unwind(AssertUnwindSafe(body)).is_err());
+        assert_ne!(id(), Some(77_777));
+    }
+
+    #[test]
+    fn a_source_may_borrow_and_may_ask_for_the_cpu_itself() {
+        let mut asked = 0;
+        let source = || {
+            asked += 1;
+            assert_ne!(id(), Some(99_999), "the inner question goes to the system");
+            Some(99_999)
+        };
+        with(Config::new().cpu_ids_from(source), || assert_eq!(id(), Some(99_999)));
+        assert_eq!(asked, 1);
+        with(Config::new().cpu_ids([]), || assert_eq!(id(), None));
+    }
+
+    #[test]
+    fn what_is_fixed_for_the_process_is_not_made_up() {
+        let allowed = CpuMask::from_iter([CpuId::new(900)]);
+        let config = Config::new().topology_root("/nonexistent").affinity(allowed.clone());
+        with(config.cpu_id(Some(4000)), || {
+            let fake = Topology::current();
+            assert_eq!((fake.cpus(), fake.allowed()), (4001, Some(&allowed)));
+            assert!(core::ptr::eq(fake, Topology::current()), "read once in a scope");
+            assert!(cpus() < 4001);
+        });
+        assert!(Topology::current().cpus() < 4001);
+        assert_eq!(Topology::current().cpus(), cpus());
+    }
+}
