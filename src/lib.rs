@@ -1,4 +1,4 @@
-//! Per-CPU memory for user space.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -20,6 +20,8 @@ pub mod sys;
 pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
+
+pub mod docs;
 
 // Beside the floors: what tests can pretend.
 #[cfg(feature = "testing")]

@@ -297,12 +297,15 @@ pub struct Area {
 
 enum Owner {
     #[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no statics"))]
-    Global(Inner),
+    Global(&'static Inner),
     Counted(Arc<Inner>),
 }
 
 #[cfg(not(corelocal_loom))]
-static GLOBAL: Area = Area { inner: Owner::Global(Inner::new(Config::DEFAULT, false)) };
+static GLOBAL_INNER: Inner = Inner::new(Config::DEFAULT, false);
+
+#[cfg(not(corelocal_loom))]
+static GLOBAL: Area = Area { inner: Owner::Global(&GLOBAL_INNER) };
 
 impl Area {
     /// The area that [`PerCpu`](crate::PerCpu) allocates from.

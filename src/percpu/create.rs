@@ -74,7 +74,7 @@ pub(super) unsafe fn drop_lanes<T>(lane0: NonNull<T>, lanes: Range<usize>) {
 
     impl<T> Rest<T> {
         fn drop_values(&mut self) {
-            while let Some(index) = self.lanes.next() {
+            for index in self.lanes.by_ref() {
                 // SAFETY: the lanes of a block lie `STRIDE` apart in one mapping.
                 let copy = unsafe { self.lane0.byte_add(index * PerCpuRef::<T>::STRIDE) };
                 // SAFETY: initialised, and dropped once: `index` has left `lanes`.

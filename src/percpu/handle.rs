@@ -25,7 +25,8 @@ use core::ptr::NonNull;
 #[repr(transparent)]
 pub struct PerCpuRef<'a, T, O = T> {
     lane0: NonNull<T>,
-    _copies: PhantomData<(&'a T, fn() -> O)>,
+    _copies: PhantomData<&'a T>,
+    _owner: PhantomData<fn() -> O>,
 }
 
 // SAFETY: a `PerCpuRef` gives out `&T` only, so it may go where a `&T` may: to other threads if
@@ -53,7 +54,7 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     /// * Every lane's `T` is initialised, and shared only, for as long as `'a`.
     #[inline]
     pub(super) const unsafe fn from_lane0(lane0: NonNull<T>) -> Self {
-        Self { lane0, _copies: PhantomData }
+        Self { lane0, _copies: PhantomData, _owner: PhantomData }
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use super::pool::Record;
 use super::stride::{DEAD_PAGE, Shape};
 use crate::error::AllocError;
 use crate::sys::memory::{self, Mapping};
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 
 /// What stands before lane 0. Written once, before the region is published, and then only read.
 #[derive(Debug)]
@@ -123,8 +123,8 @@ impl Region {
     ///
     /// Nobody uses the region any more.
     pub(super) unsafe fn unmap(self) {
-        // SAFETY: the region lives until the end of this function.
-        let mapping = unsafe { ptr::read(&raw const (*self.header_ptr().as_ptr()).mapping) };
+        // SAFETY: the region lives until the next statement.
+        let mapping = unsafe { self.header() }.mapping;
         // SAFETY: the mapping is this region's, and passes to the system now.
         unsafe { memory::unmap(mapping.start, mapping.len) };
     }

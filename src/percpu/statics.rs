@@ -118,8 +118,10 @@ impl<T: 'static> PerCpuStatic<T> {
                 Err(first) => lane0 = first,
             }
         }
+        // SAFETY: not null: either there from the beginning, or what the exchange found.
+        let lane0 = unsafe { NonNull::new_unchecked(lane0) };
         // SAFETY: leaked by whoever was first: initialised in every lane, and shared for ever.
-        Ok(unsafe { PerCpuRef::from_lane0(NonNull::new_unchecked(lane0)) })
+        Ok(unsafe { PerCpuRef::from_lane0(lane0) })
     }
 
     /// The copy of `cpu`; see [`PerCpuRef::get`].
