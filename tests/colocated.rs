@@ -84,21 +84,24 @@ fn check<A: Sample, B: Sample, C: Sample>() {
 
 /// Out to each part and back by raw pointers; the last write goes through one that came back.
 fn check_raw<A: Sample, B: Sample, C: Sample>(all: &mut CoLocated<A, B, C>, (a, b, c): (A, B, C)) {
-    type All<A, B, C> = CoLocated<A, B, C>;
     let whole = NonNull::from(all);
-    // SAFETY: `whole` points to a live `CoLocated`, borrowed exclusively.
-    let (pa, pb, pc) = unsafe {
-        (All::<A, B, C>::a_ptr(whole), All::<A, B, C>::b_ptr(whole), All::<A, B, C>::c_ptr(whole))
-    };
-    // SAFETY: the pointers are to live, aligned, initialised parts.
-    assert_eq!(unsafe { (pa.read(), pb.read(), pc.read()) }, (a, b, c));
-    // SAFETY: all three were made by `a_ptr`, `b_ptr`, `c_ptr` from a pointer to the whole.
-    let back = unsafe {
-        [All::<A, B, C>::from_a(pa), All::<A, B, C>::from_b(pb), All::<A, B, C>::from_c(pc)]
-    };
-    assert_eq!(back, [whole; 3]);
-    // SAFETY: as `whole`.
-    unsafe { back[1].write(CoLocated::new(A::sample(7), B::sample(8), C::sample(9))) };
+    // There and back: what is in the part, and the whole that its pointer leads to.
+    macro_rules! round_trip {
+        ($there:ident, $back:ident) => {{
+            // SAFETY: `whole` points to a live `CoLocated`, borrowed exclusively.
+            let part = unsafe { CoLocated::<A, B, C>::$there(whole) };
+            // SAFETY: the pointer is to a live, aligned, initialised part.
+            let value = unsafe { part.read() };
+            // SAFETY: the pointer was made from one to the whole.
+            (value, unsafe { CoLocated::<A, B, C>::$back(part) })
+        }};
+    }
+    assert_eq!(round_trip!(a_ptr, from_a), (a, whole));
+    assert_eq!(round_trip!(c_ptr, from_c), (c, whole));
+    let (value, back) = round_trip!(b_ptr, from_b);
+    assert_eq!((value, back), (b, whole));
+    // SAFETY: `back` has the provenance of `whole`: all of the `CoLocated`, exclusively.
+    unsafe { back.write(CoLocated::new(A::sample(7), B::sample(8), C::sample(9))) };
 }
 
 /// <https://github.com/rust-lang/nomicon/issues/120>: parts without bytes.
@@ -224,7 +227,8 @@ fn named_parts_know_each_other() {
     state.se.depth = 5;
     let part: Part<'_, CfsTgState<'_, Vec<u8>>, SchedEntity, 1> = state.se();
     part.sibling::<0>().running.set(8);
-    assert_eq!((part.depth, part.whole().cfs_rq().running.get()), (5, 8));
+    assert_eq!((part.depth, part.weight.get()), (5, 1024));
+    assert_eq!(part.whole().cfs_rq().running.get(), 8);
     assert_eq!(part.whole().stats().extra, [1, 2]);
     assert_eq!((part.whole().stats().name, *part.whole().r#type()), ("a", 9));
     let single = Single { only: "x".into() };
