@@ -13,7 +13,7 @@ pub type Text = [u8; 8];
 #[cfg(fail)]
 pub type Text = &'static str;
 
-pub fn is_zeroable<T: corelocal::colocated::__Zeroable>() {}
+pub fn is_zeroable<T: corelocal::bytemuck::Zeroable>() {}
 
 pub fn check() {
     is_zeroable::<Named>();
