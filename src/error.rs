@@ -51,6 +51,44 @@ impl fmt::Display for AllocError {
 
 impl core::error::Error for AllocError {}
 
+/// An area cannot have the settings that were asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AreaError {
+    /// Fewer CPU lanes than the machine has CPUs.
+    TooFewCpus {
+        /// CPU lanes asked for.
+        asked: u32,
+        /// CPU lanes that this machine needs.
+        machine: u32,
+    },
+    /// More CPU lanes than the crate numbers.
+    TooManyCpus {
+        /// CPU lanes asked for.
+        asked: u32,
+        /// The most there can be.
+        most: u32,
+    },
+}
+
+impl fmt::Display for AreaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::TooFewCpus { asked, machine } => write!(
+                f,
+                "{asked} CPU lanes are too few: CPU ids of this machine go up to {}; \
+                 ask for {machine} at least",
+                machine - 1
+            ),
+            Self::TooManyCpus { asked, most } => {
+                write!(f, "{asked} CPU lanes are too many; ask for {most} at most")
+            }
+        }
+    }
+}
+
+impl core::error::Error for AreaError {}
+
 /// A per-CPU object could not be made: no memory, or an initialiser said no.
 ///
 /// The copies that were already made have been dropped, and the memory returned.

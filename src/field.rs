@@ -9,9 +9,13 @@ use core::marker::PhantomData;
 ///
 /// A token is made by [`field!`](crate::field!), which proves that `F` is a direct field of `W`
 /// (not one reached through `Deref`, not one of a packed struct, not one of an enum).
+///
+/// A token costs nothing beside its offset and is `Copy`. Both types are exact: a token for a
+/// `&'static str` is not one for a `&'a str`, so that a token may also stand for writes.
 pub struct Field<W, F> {
     offset: usize,
-    _of: PhantomData<fn(*const W) -> *const F>,
+    /// Invariant in both, because through `*mut F` a shorter-lived value could be written.
+    _of: PhantomData<fn(*mut W) -> *mut F>,
 }
 
 impl<W, F> Field<W, F> {
@@ -32,6 +36,77 @@ impl<W, F> Field<W, F> {
     pub const fn offset(self) -> usize {
         self.offset
     }
+
+    /// The token of `inner`, a field of this field.
+    ///
+    /// ```
+    /// use corelocal::field;
+    /// use corelocal::field::Field;
+    /// # use std::mem::offset_of;
+    ///
+    /// struct Load { weight: u64, inverse: u32 }
+    /// struct Queue { running: u32, load: Load }
+    ///
+    /// const INVERSE: Field<Queue, u32> = field!(Queue, load).then(field!(Load, inverse));
+    /// assert_eq!(INVERSE.offset(), offset_of!(Queue, load.inverse));
+    /// ```
+    #[inline]
+    pub const fn then<G>(self, inner: Field<F, G>) -> Field<W, G> {
+        // Each `W` holds an aligned `F` here, and each `F` an aligned `G` there.
+        Field { offset: self.offset + inner.offset, _of: PhantomData }
+    }
+
+    /// `self`, whose types `witness` has fixed. Only [`field!`](crate::field!) needs it.
+    #[doc(hidden)]
+    #[inline]
+    pub const fn __witnessed(self, _witness: fn(&mut W) -> &mut [F]) -> Self {
+        self
+    }
+}
+
+/// A [`Field`](crate::field::Field) token for a field of a struct, as a constant expression.
+///
+/// `field!(Whole, name)` takes the path of a struct (generics, lifetimes, `Self` and aliases are
+/// fine) and the name of a direct field, or its number in a tuple struct. The type of the field is
+/// inferred; [`Field::then`](crate::field::Field::then) goes deeper.
+///
+/// ```
+/// use corelocal::field;
+/// use corelocal::field::Field;
+///
+/// struct Stats { reads: u32, writes: u64 }
+/// struct Pair<T>(u8, T);
+///
+/// const WRITES: Field<Stats, u64> = field!(Stats, writes);
+/// const SECOND: Field<Pair<u64>, u64> = field!(Pair<u64>, 1);
+/// assert_eq!(WRITES.offset(), std::mem::offset_of!(Stats, writes));
+/// assert_eq!(SECOND.offset(), std::mem::offset_of!(Pair<u64>, 1));
+/// ```
+///
+/// What is not a field of the struct itself does not compile: a field behind `Deref` or in a `Box`,
+/// a field of an enum or a union, a field that a `repr(packed)` struct may misalign, a field that
+/// privacy hides, a field without a constant size. A crate with `#![forbid(unsafe_code)]` can use
+/// the macro.
+#[macro_export]
+macro_rules! field {
+    // The names are long because a constant of the caller's with the same name would be taken
+    // for the pattern: macro hygiene does not cover that.
+    ($whole:path, $field:tt) => {{
+        let __corelocal_offset = ::core::mem::offset_of!($whole, $field);
+        // SAFETY:
+        // * each `$whole` holds the field at this offset: that is what `offset_of!` says;
+        // * the field has the token's type and its alignment: the witness below matches it with a
+        //   struct pattern, which follows no `Deref` and refuses a misaligned field (E0793).
+        let __corelocal_token = unsafe { $crate::field::Field::new_unchecked(__corelocal_offset) };
+        // The pattern and not an expression, because `whole.field` would follow `Deref`. The slice,
+        // because a plain `&mut Box<X>` at the end of the closure would be coerced to `&mut X` if
+        // the token's type is annotated so. `&mut`, because it is exact in lifetimes too.
+        $crate::field::Field::<$whole, _>::__witnessed(__corelocal_token, |__corelocal_whole| {
+            let $whole { $field: __corelocal_field, .. } = __corelocal_whole;
+            let __corelocal_exact = ::core::slice::from_mut(__corelocal_field);
+            __corelocal_exact
+        })
+    }};
 }
 
 impl<W, F> Clone for Field<W, F> {

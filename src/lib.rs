@@ -1,4 +1,4 @@
-//! Per-CPU memory for user space.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -21,6 +21,25 @@ pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
 
+pub mod docs;
+
 // Beside the floors: what tests can pretend.
 #[cfg(feature = "testing")]
 pub mod testing;
+
+pub use bytemuck;
+pub use cacheline::{CACHE_LINE, CacheLine};
+pub use colocated::{CoLocated, Part};
+pub use cpu::{CpuId, CpuMask, Lane};
+pub use error::{AllocError, AreaError, InitError, Moved};
+pub use field::Field;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use percpu::PerCpuStatic;
+#[cfg(feature = "std")]
+pub use percpu::{
+    Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
+};
+#[cfg(feature = "std")]
+pub use sys::topology::Topology;
+#[cfg(feature = "std")]
+pub use sys::{Backend, backend};

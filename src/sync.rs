@@ -3,19 +3,27 @@
 //! Everything else in the crate writes `use crate::sync::...`. Under
 //! `--cfg corelocal_loom` with the feature `loom` these are loom's types, so the
 //! code that runs in production is the code that the models explore.
+#![allow(unused_imports, reason = "not every build mode and feature set uses every name")]
 
 #[cfg(all(corelocal_loom, feature = "loom"))]
 mod inner {
-    pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::atomic::{
+        AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
+        AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
 }
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
 mod inner {
-    pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+    pub(crate) use alloc::sync::Arc;
+    pub(crate) use core::sync::atomic::{
+        AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
+        AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
 }
 
 pub(crate) use core::sync::atomic::Ordering;
-#[allow(unused_imports, reason = "not every build mode and feature set uses every name")]
 pub(crate) use inner::*;
 
 /// core's atomics in every build mode, for words that no model explores: statics
@@ -24,3 +32,14 @@ pub(crate) mod plain {
     #[allow(unused_imports, reason = "not every build mode and feature set uses every name")]
     pub(crate) use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicUsize};
 }
+
+/// A `const fn`, but for models: loom's atomics cannot be made in constants.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis const fn $($rest:tt)*) => {
+        #[cfg(not(all(corelocal_loom, feature = "loom")))]
+        $(#[$meta])* $vis const fn $($rest)*
+        #[cfg(all(corelocal_loom, feature = "loom"))]
+        $(#[$meta])* $vis fn $($rest)*
+    };
+}
+pub(crate) use const_unless_loom;

@@ -1,1 +1,384 @@
-//! PerCpu
+//! [`PerCpu`]: one copy of a value for each CPU, found by adding an offset.
+//!
+//! `address = handle + lane * STRIDE`: a handle is one word, the stride is a constant of the type,
+//! and no table is read. Small objects of different owners share a CPU's cache lines; copies of
+//! different CPUs never do. The page `docs::design` explains the address scheme and the allocator.
+#![allow(unsafe_code, reason = "hands out references into memory of its own")]
+
+mod area;
+mod bounds;
+mod builder;
+mod cell;
+mod chunk;
+mod counters;
+mod create;
+mod handle;
+mod iter;
+mod ops;
+mod pool;
+mod raw;
+mod region;
+mod segment;
+mod statics;
+mod stride;
+
+pub use area::{Area, AreaStats};
+pub use builder::AreaBuilder;
+pub use cell::{Number, PerCpuCell, Word};
+pub use counters::Counters;
+pub use handle::PerCpuRef;
+pub use iter::{IntoIter, Iter, IterCpus, IterMut};
+pub use raw::PerCpuPtr;
+pub use statics::PerCpuStatic;
+
+use crate::cpu::{CpuId, Lane};
+use crate::error::{AllocError, InitError};
+use crate::field::Field;
+use bytemuck::Zeroable;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ops::Index;
+use core::ptr::NonNull;
+
+/// A `T` for each CPU, and one for threads whose CPU is not known.
+///
+/// One word. It owns a copy in every lane, drops each once, and gives out `&T`: two threads can
+/// be on one copy at a time, since the CPU is only a hint outside a restartable section. Made in
+/// the global [`Area`], or in one of your own.
+///
+/// `PerCpu<T>` is `Send` if `T` is, and `Sync` if `T` is both.
+///
+/// ```
+/// use corelocal::{PerCpu, PerCpuCell};
+///
+/// let hits: PerCpu<PerCpuCell<u64>> = PerCpu::zeroed(); // touches no memory
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| (0..1000).for_each(|_| hits.add(1)));
+///     }
+/// });
+/// assert_eq!(hits.sum(), 4000);
+/// ```
+#[repr(transparent)]
+pub struct PerCpu<T> {
+    lane0: NonNull<T>,
+    _copies: PhantomData<T>,
+}
+
+// SAFETY: the owner of all copies: sending it sends them.
+unsafe impl<T: Send> Send for PerCpu<T> {}
+// SAFETY: shared, it gives out `&T` to any thread (`T: Sync`). `T: Send` is asked for as well,
+// since what one thread makes, another may drop.
+unsafe impl<T: Send + Sync> Sync for PerCpu<T> {}
+
+/// Constructors. Those without `try_` panic if the system refuses memory; nothing else is touched.
+#[cfg(not(corelocal_loom))]
+impl<T> PerCpu<T> {
+    /// A value for each lane, the spill lane last. Touches every lane's memory.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory, or if `init` does: then the values made so far are dropped.
+    ///
+    /// ```
+    /// let names = corelocal::PerCpu::new(|lane| lane.index());
+    /// assert!(names.iter().all(|(lane, name)| *name == lane.index()));
+    /// ```
+    #[track_caller]
+    pub fn new(init: impl FnMut(Lane) -> T) -> Self {
+        Self::try_new(init).unwrap_or_else(refused)
+    }
+
+    /// As [`PerCpu::new`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`]; `init` was not called.
+    pub fn try_new(init: impl FnMut(Lane) -> T) -> Result<Self, AllocError> {
+        Area::global().try_alloc(init)
+    }
+
+    /// As [`PerCpu::new`], with initialisers that can fail.
+    ///
+    /// # Errors
+    ///
+    /// [`InitError::Alloc`] before any initialiser ran; [`InitError::Init`] with the first error,
+    /// after the values made before it were dropped.
+    ///
+    /// ```
+    /// use corelocal::{InitError, PerCpu};
+    /// let made = PerCpu::try_new_with(|lane| u8::try_from(lane.index() + 255));
+    /// assert!(matches!(made, Err(InitError::Init { lane, .. }) if lane.index() == 1));
+    /// ```
+    pub fn try_new_with<E>(init: impl FnMut(Lane) -> Result<T, E>) -> Result<Self, InitError<E>> {
+        Area::global().try_alloc_with(init)
+    }
+
+    /// As [`PerCpu::try_new_with`], in place, for values that must not pass the stack.
+    ///
+    /// `init` returns the place as initialised, which proves that it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`PerCpu::try_new_with`].
+    ///
+    /// # Panics
+    ///
+    /// If `init` returns another place than it was given.
+    ///
+    /// ```
+    /// use corelocal::{InitError, PerCpu};
+    /// let made = PerCpu::try_init_with(|lane, place| Ok::<_, ()>(place.write(lane.index())));
+    /// assert_eq!(*made?.spill(), corelocal::Area::global().lanes() - 1);
+    /// # Ok::<(), InitError<()>>(())
+    /// ```
+    pub fn try_init_with<E>(
+        init: impl for<'a> FnMut(Lane, &'a mut MaybeUninit<T>) -> Result<&'a mut T, E>,
+    ) -> Result<Self, InitError<E>> {
+        Area::global().try_alloc_in_place(init)
+    }
+
+    /// Zeros in every lane. Memory that was never used is not touched.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory.
+    #[track_caller]
+    pub fn zeroed() -> Self
+    where
+        T: Zeroable,
+    {
+        Self::try_zeroed().unwrap_or_else(refused)
+    }
+
+    /// As [`PerCpu::zeroed`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`].
+    pub fn try_zeroed() -> Result<Self, AllocError>
+    where
+        T: Zeroable,
+    {
+        Area::global().try_alloc_zeroed()
+    }
+
+    /// Places whose values are not made yet; see [`PerCpu::assume_init`].
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory.
+    ///
+    /// ```
+    /// use corelocal::PerCpu;
+    /// let mut squares = PerCpu::<usize>::new_uninit();
+    /// for (lane, place) in &mut squares {
+    ///     place.write(lane.index() * lane.index());
+    /// }
+    /// // SAFETY: the loop went through every lane.
+    /// let squares = unsafe { squares.assume_init() };
+    /// assert_eq!(*squares.iter().last().unwrap().1, (squares.lanes() - 1).pow(2));
+    /// ```
+    #[track_caller]
+    pub fn new_uninit() -> PerCpu<MaybeUninit<T>> {
+        Self::try_new_uninit().unwrap_or_else(refused)
+    }
+
+    /// As [`PerCpu::new_uninit`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`].
+    pub fn try_new_uninit() -> Result<PerCpu<MaybeUninit<T>>, AllocError> {
+        Area::global().try_alloc_uninit()
+    }
+}
+
+#[cfg(not(corelocal_loom))]
+#[cold]
+#[track_caller]
+fn refused<T>(error: AllocError) -> T {
+    panic!("no memory for a per-CPU object: {error}")
+}
+
+impl<T> PerCpu<MaybeUninit<T>> {
+    /// The object, with its values made.
+    ///
+    /// # Safety
+    ///
+    /// The value in every lane is initialised, also the spill lane's.
+    #[inline]
+    pub unsafe fn assume_init(self) -> PerCpu<T> {
+        let lane0 = core::mem::ManuallyDrop::new(self).lane0;
+        // SAFETY: passed on to the caller; `MaybeUninit<T>` has the size and alignment of `T`.
+        unsafe { PerCpu::from_lane0(lane0.cast()) }
+    }
+}
+
+impl<T> PerCpu<T> {
+    /// # Safety
+    ///
+    /// `lane0` is lane 0's copy in a block for `T`, initialised in every lane; the caller gives
+    /// it up.
+    #[inline]
+    pub(crate) unsafe fn from_lane0(lane0: NonNull<T>) -> Self {
+        Self { lane0, _copies: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn lane0(&self) -> NonNull<T> {
+        self.lane0
+    }
+
+    /// A handle to share. Everything that a handle can do, the object can do too.
+    #[inline]
+    #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
+    pub fn as_ref(&self) -> PerCpuRef<'_, T> {
+        // SAFETY: the copies live, and are only shared, as long as `self` is borrowed.
+        unsafe { PerCpuRef::from_lane0(self.lane0) }
+    }
+
+    /// CPU lanes of the object; see [`PerCpuRef::cpus`].
+    #[inline]
+    pub fn cpus(&self) -> usize {
+        self.as_ref().cpus()
+    }
+
+    /// Lanes of the object, the spill lane included; see [`PerCpuRef::lanes`].
+    #[inline]
+    pub fn lanes(&self) -> usize {
+        self.as_ref().lanes()
+    }
+
+    /// The copy of `cpu`; see [`PerCpuRef::get`].
+    #[inline]
+    pub fn get(&self, cpu: CpuId) -> Option<&T> {
+        self.as_ref().get(cpu)
+    }
+
+    /// The copy in `lane`; see [`PerCpuRef::lane`].
+    #[inline]
+    pub fn lane(&self, lane: Lane) -> Option<&T> {
+        self.as_ref().lane(lane)
+    }
+
+    /// The copy in the spill lane.
+    #[inline]
+    pub fn spill(&self) -> &T {
+        self.as_ref().spill()
+    }
+
+    /// The copy of a CPU that this thread was on a moment ago; see [`PerCpuRef::this`].
+    #[inline]
+    pub fn this(&self) -> &T {
+        self.as_ref().this()
+    }
+
+    /// [`PerCpu::this`], and which lane it is.
+    #[inline]
+    pub fn here(&self) -> (Lane, &T) {
+        self.as_ref().here()
+    }
+
+    /// The part that `field` names, in every lane; see [`PerCpuRef::at`].
+    #[inline]
+    pub fn at<F>(&self, field: Field<T, F>) -> PerCpuRef<'_, F, T> {
+        self.as_ref().at(field)
+    }
+
+    /// Every lane and its copy, the spill lane last.
+    #[inline]
+    pub fn iter(&self) -> Iter<'_, T> {
+        self.as_ref().iter()
+    }
+
+    /// Every CPU and its copy, without the spill lane.
+    #[inline]
+    pub fn iter_cpus(&self) -> IterCpus<'_, T> {
+        self.as_ref().iter_cpus()
+    }
+
+    /// Every lane and its copy, to be changed.
+    #[inline]
+    pub fn iter_mut(&mut self) -> IterMut<'_, T> {
+        IterMut::new(self)
+    }
+}
+
+impl<T, const N: usize> PerCpu<[T; N]> {
+    /// Element `i` in every lane; see [`PerCpuRef::index`].
+    #[inline]
+    pub fn index(&self, i: usize) -> Option<PerCpuRef<'_, T, [T; N]>> {
+        self.as_ref().index(i)
+    }
+}
+
+impl<T> Drop for PerCpu<T> {
+    fn drop(&mut self) {
+        let lanes = 0..self.lanes();
+        // SAFETY: the owner of the block; every lane is initialised, and nobody else is left.
+        unsafe { create::drop_lanes(self.lane0, lanes) };
+    }
+}
+
+/// The copy of a CPU.
+///
+/// # Panics
+///
+/// If the object has no lane for `cpu`: its lanes are numbered below [`PerCpu::cpus`].
+impl<T> Index<CpuId> for PerCpu<T> {
+    type Output = T;
+
+    #[track_caller]
+    fn index(&self, cpu: CpuId) -> &T {
+        match self.get(cpu) {
+            Some(copy) => copy,
+            None => panic!("CPU {cpu} has no lane here: there are {} CPU lanes", self.cpus()),
+        }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a PerCpu<T> {
+    type Item = (Lane, &'a T);
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut PerCpu<T> {
+    type Item = (Lane, &'a mut T);
+    type IntoIter = IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<T> IntoIterator for PerCpu<T> {
+    type Item = (Lane, T);
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        IntoIter::new(self)
+    }
+}
+
+#[cfg(not(corelocal_loom))]
+impl<T: Zeroable> Default for PerCpu<T> {
+    /// As [`PerCpu::zeroed`].
+    fn default() -> Self {
+        Self::zeroed()
+    }
+}
+
+impl<T> fmt::Debug for PerCpu<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PerCpu")
+            .field("size", &size_of::<T>())
+            .field("lanes", &self.lanes())
+            .finish_non_exhaustive()
+    }
+}

@@ -7,6 +7,7 @@ mod affinity;
 mod backend;
 mod current;
 mod machine;
+pub(crate) mod memory;
 pub mod topology;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.

@@ -1,0 +1,65 @@
+# Sourced by .ci/run and .ci/full: steps with a name, a clock and a line in the table at the end.
+
+table=()
+failed=0
+began=$SECONDS
+
+# step NAME COMMAND...: runs it, prints how it went; goes on after a failure, so that one run shows
+# everything that is wrong.
+step() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    printf '\n=== %s: %s\n' "$name" "$*"
+    "$@" || status=$?
+    if [ "$status" -eq 0 ]; then
+        table+=("$(printf '%6d s  ok       %s' $((SECONDS - start)) "$name")")
+    else
+        table+=("$(printf '%6d s  FAILED   %s (exit status %d)' $((SECONDS - start)) "$name" "$status")")
+        failed=$((failed + 1))
+    fi
+}
+
+# skip NAME WHY: a step that this machine cannot run.
+skip() {
+    printf '\n=== %s: skipped: %s\n' "$1" "$2"
+    table+=("$(printf '%6s    skipped  %s: %s' - "$1" "$2")")
+}
+
+# Prints the table and the totals; exits with 1 when a step failed.
+finish() {
+    printf '\n=== %s\n' "$0"
+    printf '%s\n' "${table[@]}"
+    printf '%6d s  total, %d steps, %d failed\n' $((SECONDS - began)) "${#table[@]}" "$failed"
+    [ "$failed" -eq 0 ]
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# component NAME COMMAND: a part of the toolchain, fetched only where it is missing.
+component() {
+    have "$2" && cargo "${2#cargo-}" --version >/dev/null 2>&1 || rustup component add "$1"
+}
+
+# package NAME COMMAND: a package of the distribution, fetched only where the command is missing and
+# we may.
+package() {
+    have "$2" && return
+    have apt-get && [ "$(id -u)" -eq 0 ] || { echo "no $2, and no way to install $1"; return 1; }
+    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$1"
+}
+
+# What the kernel lets us run on: one CPU of it, the second where there are two.
+one_cpu() {
+    local last
+    taskset -c 1 true 2>/dev/null && { echo 1; return; }
+    last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+    echo "$last"
+}
+
+# The line that says where a table was made.
+machine() {
+    printf '%s, %s CPUs, Linux %s, %s, %s\n' "$(uname -m)" "$(nproc)" "$(uname -r)" \
+        "$(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'libc not glibc')" "$(rustc --version)"
+}

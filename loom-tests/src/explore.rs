@@ -1,0 +1,71 @@
+//! The harness under loom: every interleaving up to a bound.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+pub use loom::sync::Arc;
+pub use loom::sync::atomic::AtomicU64;
+pub use loom::thread;
+
+/// Whether models are explored (or only run many times).
+pub const EXPLORES: bool = true;
+
+/// Explores `f` with at most `bound` preemptions a run, and prints how many runs
+/// that took.
+///
+/// `CORELOCAL_LOOM_FULL` lifts the bound, `LOOM_MAX_PREEMPTIONS` replaces it. With
+/// `LOOM_LOG`, loom's own variables decide alone (to replay a failure).
+///
+/// # Panics
+///
+/// When a run of `f` panics, or loom finds a data race, a deadlock or a leak.
+pub fn model(name: &str, bound: usize, f: impl Fn() + Send + Sync + 'static) {
+    // Relaxed: one operating-system thread counts; loom's threads are fibres on it.
+    let runs = std::sync::Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let f = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        f();
+    };
+    let start = Instant::now();
+    let result = catch_unwind(AssertUnwindSafe(|| explore(bound, f)));
+    let (runs, seconds) = (runs.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
+    match result {
+        Ok(()) => println!("{name}: {runs} runs in {seconds:.2} s"),
+        Err(panic) => {
+            println!("{name}: failed in run {runs}; to replay it see loom-tests/README.md");
+            resume_unwind(panic)
+        }
+    }
+}
+
+fn explore(bound: usize, f: impl Fn() + Send + Sync + 'static) {
+    if std::env::var_os("LOOM_LOG").is_some() {
+        return loom::model(f);
+    }
+    let mut builder = loom::model::Builder::new();
+    if std::env::var_os("CORELOCAL_LOOM_FULL").is_none() {
+        builder.preemption_bound = builder.preemption_bound.or(Some(bound));
+    }
+    builder.check(f);
+}
+
+/// Something that one thread at a time may own: every [`touch`](Self::touch) must
+/// happen before the next one, or the model fails.
+#[derive(Debug, Default)]
+pub struct Canary(loom::cell::UnsafeCell<()>);
+
+#[allow(unsafe_code, reason = "a model shares what it claims to own")]
+// SAFETY:
+// - the cell holds `()`, and nobody gets at its inside: `touch` only tells loom of
+//   an access, and loom fails the model where two of them are not ordered.
+unsafe impl Sync for Canary {}
+
+impl Canary {
+    /// Uses the thing as its only owner.
+    #[track_caller]
+    pub fn touch(&self) {
+        self.0.with_mut(|_| ());
+    }
+}

@@ -1,0 +1,14 @@
+//! Pages: why the crate is as it is. Their code blocks are compiled and run as tests.
+//!
+//! * [`design`]: the words, the floors, the address scheme, the allocator.
+//! * [`orderings`]: the numbered edges that the atomics rely on, with their models and mutants.
+//! * [`limits`]: what the promises do not cover, and what our machines could not show.
+
+#[doc = include_str!("design.md")]
+pub mod design {}
+
+#[doc = include_str!("orderings.md")]
+pub mod orderings {}
+
+#[doc = include_str!("limits.md")]
+pub mod limits {}

@@ -1,0 +1,112 @@
+//! What a search for a run of granules can know about a chunk without reading its bitmap.
+
+use super::chunk::GRANULES;
+use super::stride::SMALL_ALIGN;
+use crate::sync::{AtomicU64, Ordering};
+
+/// The alignment of a run that begins on a line of the small class, in granules of 8 bytes.
+const LINE_ALIGN: usize = SMALL_ALIGN / 8;
+
+/// Upper bounds of a chunk's longest free runs. All zero bytes say that nothing is free.
+///
+/// The bounds are hints: a wrong one costs a search or a hole that waits for the next free, never
+/// an object.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(super) struct Bounds(AtomicU64);
+
+/// A version of the bounds, as a search saw it when it began.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen(u64);
+
+/// The word, taken apart.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// Counts the frees: a failed search may lower the bounds only if there was none meanwhile.
+    version: u32,
+    /// No free run has more granules than this.
+    any: u16,
+    /// No free run that begins on a line has more granules than this.
+    line: u16,
+}
+
+impl Parts {
+    const fn pack(self) -> u64 {
+        (self.version as u64) << 32 | (self.line as u64) << 16 | self.any as u64
+    }
+
+    const fn unpack(word: u64) -> Self {
+        Self { version: (word >> 32) as u32, line: (word >> 16) as u16, any: word as u16 }
+    }
+}
+
+impl Bounds {
+    #[cfg(corelocal_loom)]
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Sets the bounds of a chunk that is wholly free (`GRANULES`) or has no region (0).
+    pub(super) fn reset(&self, longest: usize) {
+        // Relaxed, both: the caller alone has the chunk, and publishes it with [E2] or [E4].
+        let version = Parts::unpack(self.0.load(Ordering::Relaxed)).version.wrapping_add(1);
+        let new = Parts { version, any: longest as u16, line: longest as u16 };
+        self.0.store(new.pack(), Ordering::Relaxed);
+    }
+
+    /// An upper bound of the longest free run whose beginning is a multiple of `align`.
+    #[inline]
+    pub(super) fn longest(&self, align: usize) -> usize {
+        // Relaxed: a hint; a search that goes by it takes [E5] in `begin`.
+        let parts = Parts::unpack(self.0.load(Ordering::Relaxed));
+        // A multiple of a larger power of two is one of a line's, too.
+        usize::from(if align < LINE_ALIGN { parts.any } else { parts.line })
+    }
+
+    /// To be called before a search, whose failure [`Bounds::lower`] may then record.
+    pub(super) fn begin(&self) -> Seen {
+        // Acquire [E5]: pairs with the Release in `raise`: the search sees every bit that was
+        // cleared before the bounds were raised to this version.
+        Seen(self.0.load(Ordering::Acquire))
+    }
+
+    /// A search that began at `seen` found no run longer than `longest`.
+    pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) {
+        let mut parts = Parts::unpack(seen.0);
+        let longest = longest as u16;
+        match align {
+            // What holds for every run holds for those that begin on a line.
+            1 => (parts.any, parts.line) = (longest, parts.line.min(longest)),
+            LINE_ALIGN => parts.line = longest,
+            // Runs of rarer alignments have no bound of their own.
+            _ => return,
+        }
+        // Relaxed: lowers a hint; if it fails, a run was freed meanwhile.
+        let new = parts.pack();
+        let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// A run of `len` granules was freed: it may have joined one at its left and one at its right.
+    ///
+    /// Returns the new bound for all runs.
+    pub(super) fn raise(&self, len: usize) -> usize {
+        let joined = |bound: u16| (2 * usize::from(bound) + len).min(GRANULES) as u16;
+        // Relaxed: a first guess for the compare-and-swap.
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            let Parts { version, any, line } = Parts::unpack(seen);
+            let whole = joined(any);
+            if usize::from(line.min(any)) == GRANULES {
+                // No search has failed yet, so there is no bound to raise. (One that fails just
+                // now may still lower it; the next free mends that.)
+                return GRANULES;
+            }
+            let new = Parts { version: version.wrapping_add(1), any: whole, line: whole }.pack();
+            // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
+            match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return usize::from(whole),
+                Err(now) => seen = now,
+            }
+        }
+    }
+}

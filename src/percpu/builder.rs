@@ -1,0 +1,75 @@
+//! [`AreaBuilder`]: an area with its own settings.
+
+use super::area::{Area, Config};
+use crate::error::AreaError;
+
+/// Settings of an [`Area`].
+///
+/// ```
+/// use corelocal::Area;
+/// let big = Area::builder().cpus(64).build()?; // a big machine's memory layout
+/// assert_eq!(big.lanes(), 65);
+/// # Ok::<(), corelocal::error::AreaError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct AreaBuilder {
+    config: Config,
+}
+
+impl AreaBuilder {
+    pub(super) fn new() -> Self {
+        Self { config: Config::DEFAULT }
+    }
+
+    /// CPU lanes of each object; this machine's number by default.
+    ///
+    /// More lanes than the machine has CPUs give a bigger machine's memory layout. Fewer are an
+    /// error of [`AreaBuilder::build`]: a thread on a CPU without a lane would have nowhere to go.
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.config.cpus = cpus;
+        self
+    }
+
+    /// Whether the system is asked for huge pages; no by default.
+    ///
+    /// A huge page makes a walk over many objects cheaper, and commits 2 MiB for each lane that
+    /// is touched at all.
+    pub fn huge_pages(mut self, wanted: bool) -> Self {
+        self.config.huge_pages = wanted;
+        self
+    }
+
+    /// Whether objects of two cache lines or more take an odd number of lines; yes by default.
+    ///
+    /// Equal steps of an even number of lines use a part of the cache's sets only: 1024-byte
+    /// objects at 1024-byte steps use 11 of every 16.
+    pub fn odd_lines(mut self, wanted: bool) -> Self {
+        self.config.odd_lines = wanted;
+        self
+    }
+
+    /// The most address space that the area may reserve, in bytes; no limit by default.
+    ///
+    /// A chunk takes about 68 KiB a lane (516 KiB for objects over 8 KiB or page alignments).
+    pub fn capacity(mut self, bytes: usize) -> Self {
+        self.config.capacity = bytes;
+        self
+    }
+
+    /// The area. It maps nothing before its first object.
+    ///
+    /// # Errors
+    ///
+    /// [`AreaError::TooFewCpus`] and [`AreaError::TooManyCpus`].
+    pub fn build(self) -> Result<Area, AreaError> {
+        let (asked, machine) = (self.config.cpus, crate::sys::cpus());
+        if asked != 0 && asked < machine {
+            return Err(AreaError::TooFewCpus { asked, machine });
+        }
+        if asked > crate::sys::MAX_CPUS {
+            return Err(AreaError::TooManyCpus { asked, most: crate::sys::MAX_CPUS });
+        }
+        Ok(Area::with_config(self.config))
+    }
+}

@@ -1,0 +1,213 @@
+//! Making and unmaking objects: one initialiser a lane, one drop a lane, whatever panics.
+
+use super::PerCpu;
+use super::area::{Area, Inner};
+use super::handle::PerCpuRef;
+use crate::cpu::{CpuId, Lane};
+use crate::error::{AllocError, InitError};
+use bytemuck::Zeroable;
+use core::mem::MaybeUninit;
+use core::ops::Range;
+use core::ptr::{self, NonNull};
+
+/// A block for a `T` in every lane, and how many lanes hold one. Undone when it is dropped.
+struct Unfinished<T> {
+    lane0: NonNull<T>,
+    cpus: usize,
+    fresh: bool,
+    done: usize,
+}
+
+impl<T> Unfinished<T> {
+    fn new(area: &Area) -> Result<Self, AllocError> {
+        let inner = area.inner();
+        let block = inner.alloc(size_of::<T>(), align_of::<T>())?;
+        let cpus = inner.cpus() as usize;
+        Ok(Self { lane0: block.lane0.cast(), cpus, fresh: block.fresh, done: 0 })
+    }
+
+    /// The next lane, and its place.
+    fn next(&self) -> Option<(Lane, NonNull<MaybeUninit<T>>)> {
+        let index = self.done;
+        let lane = if index < self.cpus {
+            Lane::of_cpu(CpuId::new(index as u32))
+        } else {
+            Lane::spill(self.cpus as u32)
+        };
+        // SAFETY: an object's block has `cpus + 1` lanes, `STRIDE` apart in one mapping.
+        let place = (index <= self.cpus)
+            .then(|| unsafe { self.lane0.byte_add(index * PerCpuRef::<T>::STRIDE) });
+        place.map(|place| (lane, place.cast()))
+    }
+
+    /// # Safety
+    ///
+    /// Every lane holds an initialised `T`.
+    unsafe fn finish(self) -> PerCpu<T> {
+        let lane0 = self.lane0;
+        core::mem::forget(self);
+        // SAFETY: passed on to the caller; the block passes from `self` to the object.
+        unsafe { PerCpu::from_lane0(lane0) }
+    }
+}
+
+impl<T> Drop for Unfinished<T> {
+    fn drop(&mut self) {
+        // SAFETY: lanes below `done` are initialised, and the block is ours.
+        unsafe { drop_lanes(self.lane0, 0..self.done) };
+    }
+}
+
+/// Drops the values of some lanes, each once, and frees the block, also when a drop panics.
+///
+/// # Safety
+///
+/// * `lane0` is lane 0's place in a block for `T`, which the caller owns and gives up.
+/// * The lanes in `lanes` hold initialised values, which nobody uses any more.
+pub(super) unsafe fn drop_lanes<T>(lane0: NonNull<T>, lanes: Range<usize>) {
+    /// What is left to do; when a drop panics, dropping this goes on behind it. (A second panic
+    /// while the first one unwinds aborts the process, as everywhere in Rust.)
+    struct Rest<T> {
+        lane0: NonNull<T>,
+        lanes: Range<usize>,
+    }
+
+    impl<T> Rest<T> {
+        fn drop_values(&mut self) {
+            for index in self.lanes.by_ref() {
+                // SAFETY: the lanes of a block lie `STRIDE` apart in one mapping.
+                let copy = unsafe { self.lane0.byte_add(index * PerCpuRef::<T>::STRIDE) };
+                // SAFETY: initialised, and dropped once: `index` has left `lanes`.
+                unsafe { copy.drop_in_place() };
+            }
+        }
+    }
+
+    impl<T> Drop for Rest<T> {
+        fn drop(&mut self) {
+            self.drop_values();
+            // SAFETY: the block is the caller's, with this size and alignment, and empty now.
+            unsafe { Inner::free(self.lane0.cast(), size_of::<T>(), align_of::<T>()) };
+        }
+    }
+
+    let mut rest = Rest { lane0, lanes };
+    if core::mem::needs_drop::<T>() {
+        rest.drop_values();
+    } else {
+        rest.lanes.start = rest.lanes.end;
+    }
+}
+
+/// Makes `size` bytes zero in every lane, by reading first and writing only what is not zero: a
+/// lane that nobody touched stays uncommitted.
+///
+/// # Safety
+///
+/// The bytes belong to the caller, in each of `lanes` lanes.
+unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
+    /// Bytes looked at together: a granule of the small class.
+    const STEP: usize = 8;
+    for lane in 0..lanes {
+        // SAFETY: the lanes of a block lie `stride` apart in one mapping.
+        let copy = unsafe { lane0.byte_add(lane * stride) };
+        let words: NonNull<u64> = copy.cast();
+        // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
+        for i in 0..size.div_ceil(STEP) {
+            // SAFETY: within the block, and aligned.
+            let word = unsafe { words.add(i) };
+            // SAFETY: every byte of a mapping is initialised: zero, or what was last written.
+            if unsafe { word.read() } != 0 {
+                // SAFETY: the bytes are the caller's.
+                unsafe { word.write(0) };
+            }
+        }
+    }
+}
+
+/// Objects in an area of one's own. Each constructor allocates first and initialises then; a value
+/// that cannot be made leaves nothing behind.
+impl Area {
+    /// An object with a value for each lane, the spill lane last. Touches every lane's memory.
+    ///
+    /// If `init` panics, the values made so far are dropped and the memory is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`]; `init` was not called.
+    pub fn try_alloc<T>(&self, mut init: impl FnMut(Lane) -> T) -> Result<PerCpu<T>, AllocError> {
+        let made = self.try_alloc_with(|lane| Ok::<T, core::convert::Infallible>(init(lane)));
+        made.map_err(|error| match error {
+            InitError::Alloc(error) => error,
+            InitError::Init { error, .. } => match error {},
+        })
+    }
+
+    /// As [`Area::try_alloc`], with initialisers that can fail.
+    ///
+    /// # Errors
+    ///
+    /// [`InitError::Alloc`] before any initialiser ran; [`InitError::Init`] with the first error.
+    pub fn try_alloc_with<T, E>(
+        &self,
+        mut init: impl FnMut(Lane) -> Result<T, E>,
+    ) -> Result<PerCpu<T>, InitError<E>> {
+        self.try_alloc_in_place(|lane, place| init(lane).map(|value| place.write(value)))
+    }
+
+    /// As [`Area::try_alloc_with`], in place, for values that must not pass the stack.
+    ///
+    /// `init` returns the place as initialised, which proves that it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Area::try_alloc_with`].
+    ///
+    /// # Panics
+    ///
+    /// If `init` returns another place than it was given.
+    pub fn try_alloc_in_place<T, E>(
+        &self,
+        mut init: impl for<'a> FnMut(Lane, &'a mut MaybeUninit<T>) -> Result<&'a mut T, E>,
+    ) -> Result<PerCpu<T>, InitError<E>> {
+        let mut unfinished = Unfinished::<T>::new(self)?;
+        while let Some((lane, mut place)) = unfinished.next() {
+            // SAFETY: the place is the block's, and nobody else knows of it.
+            let made = init(lane, unsafe { place.as_mut() });
+            let made = made.map_err(|error| InitError::Init { lane, error })?;
+            let same = ptr::eq(ptr::from_mut(made).cast_const(), place.as_ptr().cast());
+            assert!(same, "an initialiser returned another place than it was given");
+            unfinished.done += 1;
+        }
+        // SAFETY: `next` has gone through all lanes.
+        Ok(unsafe { unfinished.finish() })
+    }
+
+    /// An object of zeros. Memory that was never used is not touched; memory that was is read, and
+    /// written where it is not zero.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`].
+    pub fn try_alloc_zeroed<T: Zeroable>(&self) -> Result<PerCpu<T>, AllocError> {
+        let unfinished = Unfinished::<T>::new(self)?;
+        if !unfinished.fresh {
+            let (lanes, stride) = (unfinished.cpus + 1, PerCpuRef::<T>::STRIDE);
+            // SAFETY: the block is ours.
+            unsafe { clear(unfinished.lane0.cast(), size_of::<T>(), stride, lanes) };
+        }
+        // SAFETY: all lanes are zero, which is a `T`.
+        Ok(unsafe { unfinished.finish() })
+    }
+
+    /// An object whose values are not made yet; see [`PerCpu::assume_init`].
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`].
+    pub fn try_alloc_uninit<T>(&self) -> Result<PerCpu<MaybeUninit<T>>, AllocError> {
+        let unfinished = Unfinished::<MaybeUninit<T>>::new(self)?;
+        // SAFETY: a `MaybeUninit` needs no initialisation.
+        Ok(unsafe { unfinished.finish() })
+    }
+}

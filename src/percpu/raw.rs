@@ -1,0 +1,140 @@
+//! [`PerCpuPtr`]: an object without an owner, for those who keep their own books.
+
+use super::PerCpu;
+use super::handle::PerCpuRef;
+use super::region::Region;
+use super::stride::Shape;
+use crate::cpu::Lane;
+use core::fmt;
+use core::ptr::NonNull;
+
+/// A raw handle, from [`PerCpu::into_raw`]. One word, `Copy`; whoever holds it may use it only
+/// while the object lives, and one holder gives it back with [`PerCpu::from_raw`].
+///
+/// ```
+/// use corelocal::{PerCpu, PerCpuCell};
+/// let raw = PerCpu::into_raw(PerCpu::<PerCpuCell<u64>>::zeroed());
+/// // SAFETY: the handle is given back once, and not used afterwards.
+/// let counter = unsafe { PerCpu::from_raw(raw) };
+/// assert_eq!(counter.sum(), 0);
+/// ```
+#[repr(transparent)]
+pub struct PerCpuPtr<T>(NonNull<T>);
+
+// SAFETY: a raw handle does nothing by itself; its unsafe methods ask for what is needed.
+unsafe impl<T> Send for PerCpuPtr<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for PerCpuPtr<T> {}
+
+impl<T> Clone for PerCpuPtr<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for PerCpuPtr<T> {}
+
+impl<T> PartialEq for PerCpuPtr<T> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for PerCpuPtr<T> {}
+
+impl<T> fmt::Debug for PerCpuPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PerCpuPtr").field(&self.0).finish()
+    }
+}
+
+impl<T> PerCpuPtr<T> {
+    pub(super) fn new(lane0: NonNull<T>) -> Self {
+        Self(lane0)
+    }
+
+    pub(super) fn lane0(self) -> NonNull<T> {
+        self.0
+    }
+
+    /// Bytes from the beginning of a lane to the object: the same in every lane.
+    #[inline]
+    pub fn offset(self) -> usize {
+        let shape = Shape::of::<T>();
+        self.0.addr().get() & (shape.base_align - 1)
+    }
+
+    /// Lanes of the object, the spill lane included.
+    ///
+    /// # Safety
+    ///
+    /// The object lives.
+    pub unsafe fn lanes(self) -> usize {
+        // SAFETY: passed on to the caller.
+        let region = unsafe { Region::of(self.0.cast(), Shape::of::<T>()) };
+        // SAFETY: passed on to the caller.
+        unsafe { region.header() }.cpus as usize + 1
+    }
+
+    /// The copy in `lane`.
+    ///
+    /// # Safety
+    ///
+    /// * The object lives.
+    /// * `lane` is one of its lanes.
+    #[inline]
+    pub unsafe fn at(self, lane: Lane) -> *mut T {
+        // SAFETY: the lanes of a living object lie `STRIDE` apart in one mapping.
+        unsafe { self.0.byte_add(lane.index() * PerCpuRef::<T>::STRIDE) }.as_ptr()
+    }
+
+    /// A handle that can be shared.
+    ///
+    /// # Safety
+    ///
+    /// The object lives as long as `'a`, and is only shared meanwhile.
+    #[inline]
+    pub unsafe fn as_ref<'a>(self) -> PerCpuRef<'a, T> {
+        // SAFETY: passed on to the caller.
+        unsafe { PerCpuRef::from_lane0(self.0) }
+    }
+}
+
+impl<T> PerCpu<T> {
+    /// Gives the object up for a raw handle; it is not dropped.
+    #[inline]
+    pub fn into_raw(this: Self) -> PerCpuPtr<T> {
+        PerCpuPtr::new(core::mem::ManuallyDrop::new(this).lane0())
+    }
+
+    /// Takes an object back from a raw handle.
+    ///
+    /// # Safety
+    ///
+    /// `raw` came from [`PerCpu::into_raw`], and is given back once; copies of it are not used
+    /// once the object is gone.
+    #[inline]
+    pub unsafe fn from_raw(raw: PerCpuPtr<T>) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { Self::from_lane0(raw.lane0()) }
+    }
+
+    /// A handle that lives for ever: the object is never dropped.
+    ///
+    /// ```
+    /// use corelocal::{PerCpu, PerCpuCell, PerCpuRef};
+    /// let hits: PerCpuRef<'static, PerCpuCell<u64>> = PerCpu::leak(PerCpu::zeroed());
+    /// std::thread::spawn(move || hits.add(1)).join().unwrap();
+    /// assert_eq!(hits.sum(), 1);
+    /// ```
+    #[inline]
+    pub fn leak(this: Self) -> PerCpuRef<'static, T>
+    where
+        T: 'static,
+    {
+        // SAFETY: never dropped, and only shared from here on.
+        unsafe { Self::into_raw(this).as_ref() }
+    }
+}

@@ -1,0 +1,95 @@
+//! The house rules, read off the repository itself (see CONTRIBUTING.md).
+//!
+//! Each rule is a function over text that returns the faults it found; `planted.rs` and the tests
+//! beside the functions show each of them failing.
+
+mod floors;
+mod planted;
+mod rules;
+mod text;
+
+use std::process::Command;
+use text::{Source, read_sources, root};
+
+fn page(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn crate_sources() -> Vec<Source> {
+    let sources = read_sources(&["src"]);
+    assert!(sources.len() > 5, "the crate has files");
+    sources
+}
+
+fn workspace_sources() -> Vec<Source> {
+    read_sources(&["src", "tests", "benches", "loom-tests", "examples"])
+}
+
+fn floor_table() -> Vec<floors::Room> {
+    floors::read_table(&page("src/docs/design.md")).expect("the floor table in src/docs/design.md")
+}
+
+#[track_caller]
+fn none(faults: Vec<String>) {
+    assert!(faults.is_empty(), "\n  {}\n", faults.join("\n  "));
+}
+
+#[test]
+fn every_room_stands_in_the_floor_table() {
+    none(floors::check_table(&floor_table(), &crate_sources()));
+}
+
+#[test]
+fn arrows_between_rooms_go_down() {
+    none(floors::check_arrows(&floor_table(), &crate_sources()));
+}
+
+#[test]
+fn atomics_are_named_by_the_facade_alone() {
+    none(rules::check_facade(&crate_sources()));
+}
+
+#[test]
+fn every_ordering_has_an_edge_and_every_edge_a_model() {
+    none(rules::check_edges(&crate_sources(), &page("src/docs/orderings.md")));
+}
+
+#[test]
+fn unsafe_stays_in_its_rooms() {
+    none(rules::check_unsafe(&floor_table(), &crate_sources()));
+}
+
+#[test]
+fn files_stay_short() {
+    none(rules::check_length(&workspace_sources()));
+}
+
+#[test]
+fn no_test_or_doc_block_is_ignored() {
+    none(rules::check_ignored(&workspace_sources()));
+}
+
+#[test]
+fn the_code_is_as_old_as_its_rust_version() {
+    assert_eq!(rules::manifest_value(&page("Cargo.toml"), "rust-version"), Some("1.85"));
+    none(rules::check_let_chains(&workspace_sources()));
+}
+
+#[test]
+fn a_user_pulls_libc_and_bytemuck_only() {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
+    let output = Command::new(cargo)
+        .args(["tree", "--package", "corelocal", "--edges", "normal", "--prefix", "none"])
+        .current_dir(root())
+        .output()
+        .expect("cargo tree runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8_lossy(&output.stdout);
+    assert!(tree.contains("corelocal"), "{tree}");
+    none(rules::check_tree(&tree));
+}
+
+#[test]
+fn the_readme_has_its_two_commands() {
+    none(rules::check_readme(&page("README.md")));
+}

@@ -1,0 +1,229 @@
+//! The rules about single files: atomics, orderings, `unsafe`, length, the language's age.
+
+use crate::floors::{Room, Unsafe, cells, is_outside};
+use crate::text::{Source, ident, is_word, words};
+
+/// Atomics and loom are named by the facade alone, and `Ordering` is spelled out.
+pub(crate) fn check_facade(sources: &[Source]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for source in sources {
+        let code = &source.code;
+        let mut fault = |at, what: &str| faults.push(format!("{}: {what}", source.place(at)));
+        if source.path != "src/sync.rs" {
+            for root in ["std", "core"] {
+                for at in words(code, root) {
+                    let rest = code[at + root.len()..].strip_prefix("::sync::").unwrap_or("");
+                    let in_braces = rest.starts_with('{')
+                        && !words(&rest[..rest.find(';').unwrap_or(rest.len())], "atomic")
+                            .is_empty();
+                    if ident(rest) == "atomic" || in_braces {
+                        fault(at, "atomics are named by src/sync.rs alone");
+                    }
+                }
+            }
+            for at in words(code, "loom") {
+                if code[at + 4..].starts_with("::") {
+                    fault(at, "loom is named by src/sync.rs alone");
+                }
+            }
+        }
+        for at in words(code, "SeqCst") {
+            let before = code[..at].trim_end_matches("Ordering::").trim_end();
+            if !before.ends_with("fence(") {
+                fault(at, "SeqCst is for fences; loom cannot check it on an access");
+            }
+        }
+        for at in words(code, "Ordering") {
+            if code[at + 8..].starts_with("::*") || code[at + 8..].starts_with("::{") {
+                fault(at, "orderings are spelled out at the operation, never imported");
+            }
+        }
+    }
+    faults
+}
+
+/// How far above an ordering the comment that names its edge may stand.
+const EDGE_REACH: usize = 4;
+
+/// Code and ledger agree: each strong ordering names an edge, each cited edge stands in the
+/// ledger, and each edge of the ledger is cited and has a model and a mutant.
+pub(crate) fn check_edges(sources: &[Source], ledger: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let rows: Vec<Vec<&str>> =
+        ledger.lines().map(cells).filter(|row| is_edge(row[..].first())).collect();
+    let known = |edge: &str| rows.iter().any(|row| row[0] == edge);
+    let mut all_cited = Vec::new();
+    for source in sources {
+        for (line, edge) in cited(&source.comments) {
+            if !known(&edge) {
+                faults.push(format!("{}:{line}: {edge} is not in the ledger", source.path));
+            }
+            all_cited.push(edge);
+        }
+        let comments: Vec<&str> = source.comments.lines().collect();
+        for at in strong_orderings(&source.code) {
+            let line = source.line_of(at);
+            let near = &comments[line.saturating_sub(1 + EDGE_REACH)..line];
+            if !near.iter().any(|comment| !cited(comment).is_empty()) {
+                faults.push(format!("{}: no edge is named at this ordering", source.place(at)));
+            }
+        }
+    }
+    for row in &rows {
+        if !all_cited.iter().any(|edge| edge == row[0]) {
+            faults.push(format!("{} of the ledger is cited nowhere", row[0]));
+        }
+        let [.., model, mutant] = row[..] else { continue };
+        if row.len() != 6 || model.is_empty() || mutant.is_empty() {
+            faults.push(format!("{} wants: from, to, what it orders, model, mutant", row[0]));
+        }
+    }
+    faults
+}
+
+fn is_edge(cell: Option<&&str>) -> bool {
+    let number = cell.and_then(|cell| cell.strip_prefix('E')).unwrap_or("");
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The edges that a text cites as `[E1]` or `[E1, E2]`, with their lines from 1.
+fn cited(text: &str) -> Vec<(usize, String)> {
+    let mut edges = Vec::new();
+    for (line, text) in text.lines().enumerate() {
+        for bracket in text.split('[').skip(1) {
+            let inner = bracket.split(']').next().unwrap_or("");
+            for edge in inner.split(',').map(str::trim).filter(|edge| is_edge(Some(edge))) {
+                edges.push((line + 1, edge.to_string()));
+            }
+        }
+    }
+    edges
+}
+
+fn strong_orderings(code: &str) -> Vec<usize> {
+    ["Acquire", "Release", "AcqRel", "SeqCst"]
+        .iter()
+        .flat_map(|name| words(code, name))
+        .filter(|&at| code[..at].ends_with("Ordering::"))
+        .collect()
+}
+
+/// `unsafe` only in the rooms whose row allows it.
+pub(crate) fn check_unsafe(rooms: &[Room], sources: &[Source]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for source in sources {
+        let may = match rooms.iter().find(|room| room.name == source.room()) {
+            Some(room) if !is_outside(source) => room.may,
+            _ => Unsafe::No,
+        };
+        for at in
+            words(&source.code, "unsafe").into_iter().chain(words(&source.code, "unsafe_code"))
+        {
+            let what = &source.code[at..];
+            let is_fn = ident(what) == "unsafe_code" || ident(what[6..].trim_start()) == "fn";
+            if may == Unsafe::No || (may == Unsafe::FnOnly && !is_fn) {
+                faults.push(format!(
+                    "{}: the floor table allows no such unsafe here",
+                    source.place(at)
+                ));
+            }
+        }
+    }
+    faults
+}
+
+/// A file of this many lines or more is to be split along an idea.
+pub(crate) const MAX_LINES: usize = 400;
+
+pub(crate) fn check_length(sources: &[Source]) -> Vec<String> {
+    sources
+        .iter()
+        .filter(|source| source.lines >= MAX_LINES)
+        .map(|source| format!("{}: {} lines, {MAX_LINES} are too many", source.path, source.lines))
+        .collect()
+}
+
+/// `if let .. && ..` needs Rust 1.88.
+pub(crate) fn check_let_chains(sources: &[Source]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for source in sources {
+        let code = &source.code;
+        for at in words(code, "let") {
+            let before = code[..at].trim_end();
+            let in_condition = before.ends_with("if") || before.ends_with("while");
+            if before.ends_with("&&") || (in_condition && condition(&code[at..]).contains("&&")) {
+                faults.push(format!("{}: let chains are newer than our Rust", source.place(at)));
+            }
+        }
+    }
+    faults
+}
+
+/// What stands between `let` and the body's brace, without what stands in parentheses, braces of
+/// a pattern and brackets.
+fn condition(text: &str) -> String {
+    let mut outer = String::new();
+    let mut depth = 0;
+    let mut seen_equals = false;
+    for byte in text.bytes() {
+        match byte {
+            b'{' if depth == 0 && seen_equals => break,
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth -= 1,
+            _ if depth == 0 => {
+                seen_equals |= byte == b'=';
+                outer.push(char::from(byte));
+            }
+            _ => {}
+        }
+    }
+    outer
+}
+
+/// Any ignored test or doc block.
+pub(crate) fn check_ignored(sources: &[Source]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for source in sources {
+        for at in words(&source.code, "ignore") {
+            if source.code[..at].ends_with("#[") {
+                faults.push(format!("{}: an ignored test", source.place(at)));
+            }
+        }
+        for (line, comment) in source.comments.lines().enumerate() {
+            let fence = comment.trim_start_matches(['/', '!', ' ', '*']);
+            let info = fence.strip_prefix("```").unwrap_or("");
+            if info.split(',').any(|word| word.trim() == "ignore") {
+                faults.push(format!("{}:{}: an ignored doc block", source.path, line + 1));
+            }
+        }
+    }
+    faults
+}
+
+/// Packages of `cargo tree --prefix none` that a user must not be made to pull.
+pub(crate) fn check_tree(tree: &str) -> Vec<String> {
+    let allowed = ["corelocal", "bytemuck", "libc"];
+    tree.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.split(' ').next().unwrap_or(line))
+        .filter(|name| !allowed.contains(name))
+        .map(|name| format!("{name} is in the default dependency tree"))
+        .collect()
+}
+
+/// The two commands that a newcomer types.
+pub(crate) fn check_readme(readme: &str) -> Vec<String> {
+    ["cargo run --release -p sched -- tree", "cargo test --workspace"]
+        .into_iter()
+        .filter(|command| !readme.contains(command))
+        .map(|command| format!("README.md lacks the command `{command}`"))
+        .collect()
+}
+
+/// The first `key = "value"` of a manifest.
+pub(crate) fn manifest_value<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
+    let rest = manifest.lines().find_map(|line| line.strip_prefix(key))?;
+    let value = rest.trim_start().strip_prefix('=')?.trim();
+    debug_assert!(!value.bytes().all(is_word));
+    Some(value.trim_matches('"'))
+}
