@@ -9,6 +9,7 @@ pub mod bitmap;
 pub mod cpu;
 pub mod error;
 pub mod field;
+mod once;
 mod sync;
 
 // F1: where bytes lie, and what the machine gives.
@@ -39,7 +40,7 @@ pub use percpu::PerCpuStatic;
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]
 pub use sys::{Backend, backend};

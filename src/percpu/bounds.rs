@@ -5,7 +5,7 @@ use super::stride::SMALL_ALIGN;
 use crate::sync::{AtomicU64, Ordering};
 
 /// The alignment of a run that begins on a line of the small class, in granules of 8 bytes.
-const LINE_ALIGN: usize = SMALL_ALIGN / 8;
+pub(super) const LINE_ALIGN: usize = SMALL_ALIGN / 8;
 
 /// Upper bounds of a chunk's longest free runs. All zero bytes say that nothing is free.
 ///
@@ -77,7 +77,11 @@ impl Bounds {
         match align {
             // What holds for every run holds for those that begin on a line.
             1 => (parts.any, parts.line) = (longest, parts.line.min(longest)),
-            LINE_ALIGN => parts.line = longest,
+            LINE_ALIGN => {
+                parts.line = longest;
+                // A free run of `longest + LINE_ALIGN` would hold a longer one from a line on.
+                parts.any = parts.any.min(longest + LINE_ALIGN as u16 - 1);
+            }
             // Runs of rarer alignments have no bound of their own.
             _ => return,
         }

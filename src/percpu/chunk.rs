@@ -77,12 +77,6 @@ impl Chunk {
         AtomicBitmap::from_words(&self.words, GRANULES)
     }
 
-    /// Whether the record is free for [`Chunk::publish`].
-    pub(super) fn is_vacant(&self) -> bool {
-        // Relaxed: a guess; `publish` decides.
-        self.state.load(Ordering::Relaxed) == VACANT
-    }
-
     /// Puts `region` behind a vacant record, with one reservation that the caller holds.
     /// `false`: somebody else took the record first.
     ///

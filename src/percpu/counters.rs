@@ -2,6 +2,7 @@
 
 use super::PerCpu;
 use super::handle::PerCpuRef;
+#[cfg(not(corelocal_loom))]
 use super::statics::PerCpuStatic;
 
 /// A struct of cells that [`counters!`](crate::counters!) defined.
@@ -68,7 +69,7 @@ macro_rules! counters {
         $(#[$meta])*
         #[repr(C)]
         $vis struct $name {
-            $($(#[$about])* $at $field: $crate::PerCpuCell<$word>,)+
+            $($(#[$about])* $at $field: $crate::percpu::PerCpuCell<$word>,)+
         }
 
         #[allow(dead_code, missing_docs, reason = "a token for each field, used or not")]
@@ -86,11 +87,11 @@ macro_rules! counters {
                 $(pub $field: $word,)+
             }
 
-            impl $crate::Counters for $name {
+            impl $crate::percpu::Counters for $name {
                 type Snapshot = Snapshot;
                 const NAMES: &'static [&'static str] = Self::NAMES;
 
-                fn snapshot<O>(of: $crate::PerCpuRef<'_, Self, O>) -> Snapshot {
+                fn snapshot<O>(of: $crate::percpu::PerCpuRef<'_, Self, O>) -> Snapshot {
                     Snapshot { $($field: of.at($crate::field!($name, $field)).sum(),)+ }
                 }
             }
@@ -131,7 +132,7 @@ macro_rules! __zeroable_cells {
 #[rustfmt::skip]
 macro_rules! __counter_token {
     (@ $token:ident $field:ident [$vis:vis $name:ident $word:ty]) => {
-        $vis const $token: $crate::field::Field<$name, $crate::PerCpuCell<$word>> =
+        $vis const $token: $crate::field::Field<$name, $crate::percpu::PerCpuCell<$word>> =
             $crate::field!($name, $field);
     };
     ($field:ident $token:ident $of:tt) => { $crate::__counter_token!(@ $token $field $of); };

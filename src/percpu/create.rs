@@ -106,20 +106,19 @@ pub(super) unsafe fn drop_lanes<T>(lane0: NonNull<T>, lanes: Range<usize>) {
 ///
 /// The bytes belong to the caller, in each of `lanes` lanes.
 unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
-    /// Bytes looked at together: a granule of the small class.
+    /// Words looked at together.
     const STEP: usize = 8;
+    // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
+    let words = size.div_ceil(size_of::<u64>());
     for lane in 0..lanes {
         // SAFETY: the lanes of a block lie `stride` apart in one mapping.
         let copy = unsafe { lane0.byte_add(lane * stride) };
-        let words: NonNull<u64> = copy.cast();
-        // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
-        for i in 0..size.div_ceil(STEP) {
-            // SAFETY: within the block, and aligned.
-            let word = unsafe { words.add(i) };
-            // SAFETY: every byte of a mapping is initialised: zero, or what was last written.
-            if unsafe { word.read() } != 0 {
-                // SAFETY: the bytes are the caller's.
-                unsafe { word.write(0) };
+        // SAFETY: the words are the block's, aligned, and nobody else's. Every byte of a mapping
+        // is initialised: zero, or what was last written.
+        let copy = unsafe { core::slice::from_raw_parts_mut(copy.cast::<u64>().as_ptr(), words) };
+        for part in copy.chunks_mut(STEP) {
+            if part.iter().fold(0, |bits, word| bits | word) != 0 {
+                part.fill(0);
             }
         }
     }

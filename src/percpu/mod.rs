@@ -19,6 +19,7 @@ mod pool;
 mod raw;
 mod region;
 mod segment;
+#[cfg(not(corelocal_loom))]
 mod statics;
 mod stride;
 
@@ -29,11 +30,14 @@ pub use counters::Counters;
 pub use handle::PerCpuRef;
 pub use iter::{IntoIter, Iter, IterCpus, IterMut};
 pub use raw::PerCpuPtr;
+#[cfg(not(corelocal_loom))]
 pub use statics::PerCpuStatic;
 
 use crate::cpu::{CpuId, Lane};
+#[cfg(not(corelocal_loom))]
 use crate::error::{AllocError, InitError};
 use crate::field::Field;
+#[cfg(not(corelocal_loom))]
 use bytemuck::Zeroable;
 use core::fmt;
 use core::marker::PhantomData;

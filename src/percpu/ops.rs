@@ -5,6 +5,7 @@
 use super::PerCpu;
 use super::cell::{Number, PerCpuCell, Word};
 use super::handle::PerCpuRef;
+#[cfg(not(corelocal_loom))]
 use super::statics::PerCpuStatic;
 use crate::cpu::{CpuId, Lane};
 use crate::error::Moved;

@@ -5,13 +5,13 @@
 //! bounds the whole group, so that a search passes 64 full chunks with one load.
 
 use super::area::Inner;
-use super::bounds::Bounds;
+use super::bounds::{Bounds, LINE_ALIGN};
 use super::chunk::{Chunk, Claimed, GRANULES, Run};
 use super::region::Region;
 use super::segment::Segments;
 use super::stride::Shape;
 use crate::error::AllocError;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use core::ptr::NonNull;
 
 /// Records of a group.
@@ -26,8 +26,11 @@ pub(super) const RECORD_BYTES: usize = size_of::<Group>() / GROUP;
 pub(super) struct Group {
     bounds: [Bounds; GROUP],
     chunks: [Chunk; GROUP],
-    /// No chunk of the group has a longer free run than this, in granules (a hint).
-    longest: AtomicU32,
+    /// No chunk of the group has a longer free run than this, in granules (a hint): any run, and
+    /// one that begins on a line.
+    longest: [AtomicU32; 2],
+    /// A bit for each record that is not vacant (a hint).
+    used: AtomicU64,
 }
 
 impl Group {
@@ -37,14 +40,16 @@ impl Group {
         Self {
             bounds: core::array::from_fn(|_| Bounds::new()),
             chunks: core::array::from_fn(|_| Chunk::vacant()),
-            longest: AtomicU32::new(0),
+            longest: [AtomicU32::new(0), AtomicU32::new(0)],
+            used: AtomicU64::new(0),
         }
     }
 
     /// Claims a run in the first chunk that has one.
     fn claim(&self, run: Run, emptied: impl Fn(Record)) -> Option<(Record, Claimed)> {
+        let hint = &self.longest[usize::from(run.align >= LINE_ALIGN)];
         // Relaxed, both: a hint.
-        let seen = self.longest.load(Ordering::Relaxed);
+        let seen = hint.load(Ordering::Relaxed);
         if (seen as usize) < run.len {
             return None;
         }
@@ -59,19 +64,21 @@ impl Group {
                     None => {}
                 }
             }
-            longest = longest.max(bounds.longest(1) as u32);
+            longest = longest.max(bounds.longest(run.align) as u32);
         }
         // A free that raised the word meanwhile makes this fail; one that raised it to what it
         // was is lost until the next: `Pool::claim` looks past the word before it grows.
-        let _ = self.longest.compare_exchange(seen, longest, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = hint.compare_exchange(seen, longest, Ordering::Relaxed, Ordering::Relaxed);
         None
     }
 
     /// A chunk of the group has a free run of `longest` granules, or may have.
     fn raise(&self, longest: usize) {
-        // Relaxed, both: a hint.
-        if (self.longest.load(Ordering::Relaxed) as usize) < longest {
-            self.longest.fetch_max(longest as u32, Ordering::Relaxed);
+        for hint in &self.longest {
+            // Relaxed, both: a hint.
+            if (hint.load(Ordering::Relaxed) as usize) < longest {
+                hint.fetch_max(longest as u32, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -148,6 +155,8 @@ impl Record {
         let region = chunk.retire()?;
         group.bounds[self.index()].reset(0);
         chunk.vacate();
+        // Relaxed: a hint.
+        group.used.fetch_and(!(1 << self.index()), Ordering::Relaxed);
         Some(region)
     }
 }
@@ -233,17 +242,23 @@ impl Pool {
         let mut at = 0;
         loop {
             let group = self.segments.group(at)?;
-            for (index, chunk) in group.chunks.iter().enumerate() {
+            // Relaxed: a hint; a vacant record that it hides is found when it is next given back.
+            let mut vacant = !group.used.load(Ordering::Relaxed);
+            while let Some(chunk) = group.chunks.get(vacant.trailing_zeros() as usize) {
+                let index = vacant.trailing_zeros() as usize;
                 let record = Record::new(group, index);
                 let prepare = || {
                     group.bounds[index].reset(GRANULES);
                     // SAFETY: the region is not published before `prepare` returns.
                     unsafe { region.set_record(record) };
                 };
-                if chunk.is_vacant() && chunk.publish(region, prepare) {
+                if chunk.publish(region, prepare) {
+                    // Relaxed: as above.
+                    group.used.fetch_or(1 << index, Ordering::Relaxed);
                     group.raise(GRANULES);
                     return Ok(record);
                 }
+                vacant &= vacant - 1;
             }
             at += 1;
         }

@@ -2,8 +2,8 @@
 
 use super::pool::Group;
 use crate::error::AllocError;
-use crate::sync::{AtomicPtr, AtomicU32, Ordering};
-use core::ptr;
+use crate::once::OncePtr;
+use crate::sync::{AtomicU32, Ordering};
 
 /// Segment `s` holds `1 << s` groups: more than any address space has room for.
 const SEGMENTS: usize = if cfg!(corelocal_loom) { 2 } else { 24 };
@@ -11,7 +11,7 @@ const SEGMENTS: usize = if cfg!(corelocal_loom) { 2 } else { 24 };
 /// A growing sequence of groups.
 #[derive(Debug)]
 pub(super) struct Segments {
-    first: [AtomicPtr<Group>; SEGMENTS],
+    first: [OncePtr<Group>; SEGMENTS],
     /// Groups that somebody has asked for: the ones below this number exist.
     used: AtomicU32,
 }
@@ -19,18 +19,12 @@ pub(super) struct Segments {
 impl Segments {
     #[cfg(not(corelocal_loom))]
     pub(super) const fn new() -> Self {
-        Self {
-            first: [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS],
-            used: AtomicU32::new(0),
-        }
+        Self { first: [const { OncePtr::new() }; SEGMENTS], used: AtomicU32::new(0) }
     }
 
     #[cfg(corelocal_loom)]
     pub(super) fn new() -> Self {
-        Self {
-            first: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
-            used: AtomicU32::new(0),
-        }
+        Self { first: core::array::from_fn(|_| OncePtr::new()), used: AtomicU32::new(0) }
     }
 
     /// The groups that exist.
@@ -42,8 +36,7 @@ impl Segments {
 
     fn get(&self, at: usize) -> Option<&Group> {
         let (segment, offset) = place(at);
-        // Acquire [E7]: pairs with the Release in `group`: the groups are initialised.
-        let first = ptr::NonNull::new(self.first.get(segment)?.load(Ordering::Acquire))?;
+        let first = self.first.get(segment)?.get()?;
         // SAFETY: the segment holds `1 << segment` groups, and `offset` is less.
         let group = unsafe { first.add(offset) };
         // SAFETY: the groups are initialised, shared only, and live as long as `self`.
@@ -57,20 +50,11 @@ impl Segments {
     /// [`AllocError::OutOfMemory`] when there is no memory for its segment.
     pub(super) fn group(&self, at: usize) -> Result<&Group, AllocError> {
         let (segment, _) = place(at);
-        let bytes = size_of::<Group>() << segment;
-        let none = AllocError::OutOfMemory { bytes };
+        let none = AllocError::OutOfMemory { bytes: size_of::<Group>() << segment };
         let slot = self.first.get(segment).ok_or(none)?;
-        // Relaxed: `get` below orders what is read through it.
-        if slot.load(Ordering::Relaxed).is_null() {
+        if slot.get().is_none() {
             let made = store::make(1 << segment)?;
-            // Release [E7]: pairs with the Acquire in `get`. Relaxed on failure: `get` loads again.
-            let won = slot.compare_exchange(
-                ptr::null_mut(),
-                made.as_ptr(),
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            if won.is_err() {
+            if slot.publish(made).is_err() {
                 // SAFETY: made above with this length, and nobody else knows of it.
                 unsafe { store::free(made, 1 << segment) };
             }
@@ -84,8 +68,7 @@ impl Segments {
 impl Drop for Segments {
     fn drop(&mut self) {
         for (segment, slot) in self.first.iter().enumerate() {
-            // Relaxed: nobody else is left.
-            if let Some(first) = ptr::NonNull::new(slot.load(Ordering::Relaxed)) {
+            if let Some(first) = slot.get() {
                 // SAFETY: made by `group` with this length, and nobody else is left.
                 unsafe { store::free(first, 1 << segment) };
             }

@@ -6,10 +6,8 @@ use super::iter::{Iter, IterCpus};
 use crate::cpu::{CpuId, Lane};
 use crate::error::AllocError;
 use crate::field::Field;
-use crate::sync::Ordering;
-use crate::sync::plain::AtomicPtr;
+use crate::once::OncePtr;
 use core::fmt;
-use core::ptr::{self, NonNull};
 
 /// Defines per-CPU statics.
 ///
@@ -34,14 +32,14 @@ macro_rules! per_cpu {
     () => {};
     ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty; $($rest:tt)*) => {
         $(#[$meta])*
-        $vis static $name: $crate::PerCpuStatic<$type> =
-            $crate::PerCpuStatic::new($crate::PerCpu::try_zeroed);
+        $vis static $name: $crate::percpu::PerCpuStatic<$type> =
+            $crate::percpu::PerCpuStatic::new($crate::percpu::PerCpu::try_zeroed);
         $crate::per_cpu! { $($rest)* }
     };
     ($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr; $($rest:tt)*) => {
         $(#[$meta])*
-        $vis static $name: $crate::PerCpuStatic<$type> =
-            $crate::PerCpuStatic::new(|| $crate::PerCpu::try_new($init));
+        $vis static $name: $crate::percpu::PerCpuStatic<$type> =
+            $crate::percpu::PerCpuStatic::new(|| $crate::percpu::PerCpu::try_new($init));
         $crate::per_cpu! { $($rest)* }
     };
 }
@@ -58,14 +56,14 @@ macro_rules! per_cpu {
 /// [`PerCpuStatic::try_as_ref`] in time avoids that.
 pub struct PerCpuStatic<T: 'static> {
     /// Lane 0's copy; null before the first use.
-    lane0: AtomicPtr<T>,
+    lane0: OncePtr<T>,
     make: fn() -> Result<PerCpu<T>, AllocError>,
 }
 
 impl<T: Send + Sync + 'static> PerCpuStatic<T> {
     /// A static whose object `make` makes at the first use.
     pub const fn new(make: fn() -> Result<PerCpu<T>, AllocError>) -> Self {
-        Self { lane0: AtomicPtr::new(ptr::null_mut()), make }
+        Self { lane0: OncePtr::new(), make }
     }
 }
 
@@ -79,8 +77,7 @@ impl<T: 'static> PerCpuStatic<T> {
     #[track_caller]
     #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
     pub fn as_ref(&self) -> PerCpuRef<'static, T> {
-        // Acquire [E9]: pairs with the Release in `make_slow`: the copies are initialised.
-        match NonNull::new(self.lane0.load(Ordering::Acquire)) {
+        match self.lane0.get() {
             // SAFETY: leaked by `make_slow`: initialised in every lane, and shared for ever.
             Some(lane0) => unsafe { PerCpuRef::from_lane0(lane0) },
             None => match self.make_slow() {
@@ -102,24 +99,16 @@ impl<T: 'static> PerCpuStatic<T> {
     #[cold]
     #[inline(never)]
     fn make_slow(&self) -> Result<PerCpuRef<'static, T>, AllocError> {
-        // Acquire [E9]: as in `as_ref`.
-        let mut lane0 = self.lane0.load(Ordering::Acquire);
-        if lane0.is_null() {
-            let made = (self.make)()?;
-            // Release [E9]: pairs with the Acquire in `as_ref`, here and in the other line.
-            // Acquire [E9] on failure: another thread's object is used.
-            match self.lane0.compare_exchange(
-                lane0,
-                made.lane0().as_ptr(),
-                Ordering::Release,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return Ok(PerCpu::leak(made)),
-                Err(first) => lane0 = first,
+        let lane0 = match self.lane0.get() {
+            Some(lane0) => lane0,
+            None => {
+                let made = (self.make)()?;
+                match self.lane0.publish(made.lane0()) {
+                    Ok(()) => return Ok(PerCpu::leak(made)),
+                    Err(first) => first,
+                }
             }
-        }
-        // SAFETY: not null: either there from the beginning, or what the exchange found.
-        let lane0 = unsafe { NonNull::new_unchecked(lane0) };
+        };
         // SAFETY: leaked by whoever was first: initialised in every lane, and shared for ever.
         Ok(unsafe { PerCpuRef::from_lane0(lane0) })
     }
@@ -163,8 +152,7 @@ impl<T: 'static> PerCpuStatic<T> {
 
 impl<T: 'static> fmt::Debug for PerCpuStatic<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: only looks whether there is an object.
-        let made = !self.lane0.load(Ordering::Relaxed).is_null();
+        let made = self.lane0.get().is_some();
         f.debug_struct("PerCpuStatic").field("made", &made).finish_non_exhaustive()
     }
 }

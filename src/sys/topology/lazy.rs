@@ -1,34 +1,33 @@
 //! A value that is made at the first question, without a lock.
 #![allow(unsafe_code, reason = "a shared pointer to a value that is published once")]
 
-use crate::sync::Ordering;
-use crate::sync::plain::AtomicPtr;
+use crate::once::OncePtr;
 use core::marker::PhantomData;
-use core::ptr;
+use core::ptr::NonNull;
 
 /// A value that is made once. Threads that race make it twice, and the loser
 /// throws its own away: so a forked child never meets a lock that a vanished
 /// thread holds, and what it finds is whole or absent.
 pub(super) struct Lazy<T> {
-    /// Null, or a `Box` that is never replaced.
-    value: AtomicPtr<T>,
+    /// A `Box` that is never replaced.
+    value: OncePtr<T>,
     _owned: PhantomData<Box<T>>,
 }
 
 impl<T> Lazy<T> {
-    pub(super) const fn new() -> Self {
-        Self { value: AtomicPtr::new(ptr::null_mut()), _owned: PhantomData }
+    crate::sync::const_unless_loom! {
+        pub(super) const fn new() -> Self {
+            Self { value: OncePtr::new(), _owned: PhantomData }
+        }
     }
 
     /// The value, if it was made already.
     pub(super) fn get(&self) -> Option<&T> {
-        // Acquire: pairs with the Release in `get_or_make`; the value is complete.
-        let value = self.value.load(Ordering::Acquire);
         // SAFETY:
-        // - a pointer that is not null came from `Box::into_raw` in `get_or_make`;
+        // - what is published came from a `Box` in `get_or_make`;
         // - it is freed by `drop` only, which needs `&mut self`;
         // - nobody writes through it after it was published.
-        unsafe { value.as_ref() }
+        self.value.get().map(|value| unsafe { value.as_ref() })
     }
 
     /// The value, made by `make` if there is none yet.
@@ -36,37 +35,28 @@ impl<T> Lazy<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        let mine = Box::into_raw(Box::new(make()));
-        // Release: pairs with the Acquire in `get`. Acquire on failure: as in `get`.
-        let published = self.value.compare_exchange(
-            ptr::null_mut(),
-            mine,
-            Ordering::Release,
-            Ordering::Acquire,
-        );
-        let value = match published {
-            Ok(_) => mine,
+        let mine = NonNull::from(Box::leak(Box::new(make())));
+        let value = match self.value.publish(mine) {
+            Ok(()) => mine,
             Err(theirs) => {
                 // SAFETY:
-                // - `mine` came from `Box::into_raw` above and was not published.
-                drop(unsafe { Box::from_raw(mine) });
+                // - `mine` came from a `Box` above and was not published.
+                drop(unsafe { Box::from_raw(mine.as_ptr()) });
                 theirs
             }
         };
         // SAFETY:
         // - as in `get`; `value` is the published pointer.
-        unsafe { &*value }
+        unsafe { value.as_ref() }
     }
 }
 
 impl<T> Drop for Lazy<T> {
     fn drop(&mut self) {
-        // Relaxed: `&mut self` says that every other use happened before.
-        let value = self.value.load(Ordering::Relaxed);
-        if !value.is_null() {
+        if let Some(value) = self.value.get() {
             // SAFETY:
-            // - it came from `Box::into_raw`, and nobody else can reach it any more.
-            drop(unsafe { Box::from_raw(value) });
+            // - it came from a `Box`, and nobody else can reach it any more.
+            drop(unsafe { Box::from_raw(value.as_ptr()) });
         }
     }
 }
