@@ -40,7 +40,7 @@ pub use percpu::PerCpuStatic;
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
-#[cfg(all(feature = "std", not(corelocal_loom)))]
+#[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]
 pub use sys::{Backend, backend};

@@ -8,8 +8,6 @@ mod backend;
 mod current;
 mod machine;
 pub(crate) mod memory;
-// A model has no machine, and no statics to keep one in.
-#[cfg(not(corelocal_loom))]
 pub mod topology;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.
