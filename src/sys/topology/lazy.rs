@@ -22,7 +22,7 @@ impl<T> Lazy<T> {
 
     /// The value, if it was made already.
     pub(super) fn get(&self) -> Option<&T> {
-        // Acquire: pairs with the Release in `get_or_make`; the value is complete.
+        // Acquire [E10]: pairs with the Release in `get_or_make`; the value is complete.
         let value = self.value.load(Ordering::Acquire);
         // SAFETY:
         // - a pointer that is not null came from `Box::into_raw` in `get_or_make`;
@@ -37,7 +37,7 @@ impl<T> Lazy<T> {
             return value;
         }
         let mine = Box::into_raw(Box::new(make()));
-        // Release: pairs with the Acquire in `get`. Acquire on failure: as in `get`.
+        // Release [E10]: pairs with the Acquire in `get`. Acquire on failure: as in `get`.
         let published = self.value.compare_exchange(
             ptr::null_mut(),
             mine,
