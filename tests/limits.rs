@@ -56,14 +56,15 @@ fn until_refused<T: Zeroable>(area: &Area, most: usize) {
 }
 
 fn under_a_limit(what: libc::__rlimit_resource_t) {
-    let (global, big) = (Area::global(), Area::builder().cpus(64).build().unwrap());
+    let big = Area::builder().cpus(64).build().unwrap();
+    let (global, huge) = (Area::global(), Area::builder().cpus(240).build().unwrap());
     HITS.add(1);
     limit(what, 256 << 20);
     until_refused::<[u64; 512]>(global, 1 << 18);
     until_refused::<[u64; 128]>(&big, 1 << 18);
     until_refused::<[u64; 4096]>(&big, 1 << 16);
     until_refused::<[u8; 3 << 20]>(global, 1 << 10);
-    until_refused::<PerCpuCell<u64>>(&big, 1 << 20);
+    until_refused::<[u64; 4]>(&huge, 1 << 20);
     // The process lives on: threads, the heap, statics.
     std::thread::spawn(|| HITS.add(1)).join().unwrap();
     assert_eq!((HITS.sum(), vec![7_u8; 1 << 20].len()), (2, 1 << 20));
