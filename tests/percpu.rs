@@ -287,9 +287,8 @@ impl Drop for Counted {
 per_cpu! {
     static RACED: Counted = Counted::new;
     static HITS: PerCpuCell<u64>;
-    /// Documented, and without use.
-    #[allow(dead_code)]
-    pub static UNUSED: [PerCpuCell<u8>; 3];
+    /// An array, documented.
+    pub static TRIPLE: [PerCpuCell<u8>; 3];
     pub(crate) static LIMITS: usize = |lane| lane.index() * 3;
 }
 
@@ -322,6 +321,9 @@ fn statics_begin_as_zeros_or_with_a_value_for_each_lane() {
     HITS.dec();
     assert_eq!(HITS.sum(), seen + 2);
     assert!(HITS.try_as_ref().is_ok());
+    assert_eq!((HITS.lanes(), HITS.cpus() + 1), (Area::global().lanes(), HITS.lanes()));
+    assert_eq!((LIMITS.lane(lane), LIMITS.spill()), (Some(limit), &(3 * LIMITS.cpus())));
+    assert!(TRIPLE.index(2).is_some() && TRIPLE.index(3).is_none());
 }
 
 mod elsewhere {

@@ -13,7 +13,7 @@ const CHILD_SECONDS: u32 = 240;
 
 /// Runs `body` in a process of its own: this test binary again, with nothing but the test `name`.
 pub(crate) fn alone(name: &str, body: impl FnOnce()) {
-    alone_after(name, |command| command, body);
+    alone_after(name, |_| {}, body);
 }
 
 /// As [`alone`], in a child that `prepare` has changed.
@@ -21,18 +21,15 @@ pub(crate) fn alone(name: &str, body: impl FnOnce()) {
 /// # Panics
 ///
 /// If the child fails; its output is in the message.
-pub(crate) fn alone_after(
-    name: &str,
-    prepare: impl FnOnce(&mut Command) -> &mut Command,
-    body: impl FnOnce(),
-) {
+pub(crate) fn alone_after(name: &str, prepare: impl FnOnce(&mut Command), body: impl FnOnce()) {
     if is_child(name) {
         // SAFETY: arms a timer that kills the process; no handler is installed.
         unsafe { libc::alarm(CHILD_SECONDS) };
         return body();
     }
     let mut command = child(name);
-    let done = prepare(&mut command).output().expect("the test binary runs again");
+    prepare(&mut command);
+    let done = command.output().expect("the test binary runs again");
     let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{name}, in its own process: {}\n{text}", done.status);
     assert!(text.contains("1 passed"), "{name} did not run in its process:\n{text}");
@@ -75,9 +72,9 @@ fn skip_line(line: &str) {
 pub(crate) unsafe fn before_exec(
     command: &mut Command,
     step: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
-) -> &mut Command {
+) {
     // SAFETY: passed on to the caller.
-    unsafe { command.pre_exec(step) }
+    unsafe { command.pre_exec(step) };
 }
 
 /// `status` of a libc call, as a result.
