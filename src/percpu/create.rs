@@ -5,6 +5,7 @@ use super::area::{Area, Inner};
 use super::handle::PerCpuRef;
 use crate::cpu::{CpuId, Lane};
 use crate::error::{AllocError, InitError};
+use crate::sys::placement::Placement;
 use bytemuck::Zeroable;
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -170,7 +171,11 @@ impl Area {
         mut init: impl for<'a> FnMut(Lane, &'a mut MaybeUninit<T>) -> Result<&'a mut T, E>,
     ) -> Result<PerCpu<T>, InitError<E>> {
         let mut unfinished = Unfinished::<T>::new(self)?;
+        let mut placement = Placement::new(self.inner().config.by_node);
         while let Some((lane, mut place)) = unfinished.next() {
+            if let Some(cpu) = lane.cpu() {
+                placement.advise(cpu);
+            }
             // SAFETY: the place is the block's, and nobody else knows of it.
             let made = init(lane, unsafe { place.as_mut() });
             let made = made.map_err(|error| InitError::Init { lane, error })?;

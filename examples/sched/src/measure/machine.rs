@@ -36,10 +36,7 @@ impl Machine {
     pub fn current() -> Self {
         let topology = Topology::current();
         // Where the system does not tell, CPU 0 is a guess that pinning will confirm or refuse.
-        let allowed: Vec<u32> = match topology.allowed() {
-            Some(mask) => mask.iter().map(CpuId::get).collect(),
-            None => vec![0],
-        };
+        let allowed: Vec<u32> = topology.allowed().iter().map(CpuId::get).collect();
         let cache = |level| cache_bytes(Path::new("/sys"), *allowed.first().unwrap_or(&0), level);
         let (l1, l2, l3) = (cache(1), cache(2), cache(3));
         Self {
