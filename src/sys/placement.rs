@@ -50,7 +50,7 @@ impl Drop for Placement {
 #[cfg(not(corelocal_loom))]
 fn machine() -> Option<&'static Topology> {
     let topology = Topology::current();
-    (topology.nodes().len() > 1 && os::is_default()).then_some(topology)
+    (topology.has_nodes() && os::is_default()).then_some(topology)
 }
 
 #[cfg(corelocal_loom)]

@@ -165,6 +165,13 @@ impl Topology {
         if nodes.known() { nodes.ids().collect() } else { vec![0] }
     }
 
+    /// Whether there are nodes to choose from; unlike the length of [`Topology::nodes`], without
+    /// asking the heap.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
+    pub(crate) fn has_nodes(&self) -> bool {
+        self.read_nodes().ids().nth(1).is_some()
+    }
+
     /// The CPUs of a node, none for a node of memory only; `None` if there is no
     /// such node.
     pub fn node_cpus(&self, node: u32) -> Option<&CpuMask> {
