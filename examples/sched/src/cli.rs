@@ -140,7 +140,7 @@ impl TreeArgs {
             kernels: self.kernel,
             lanes: lanes.into_iter().map(narrow).collect::<Result<_, _>>()?,
             runs: if self.quick { self.runs.min(2) } else { self.runs },
-            samples: if self.quick { 1 } else { 3 },
+            samples: if self.quick { 1 } else { 10 },
             seed: self.seed,
         })
     }

@@ -56,15 +56,15 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
     let tree = args.tree().map_err(Failure::Input)?;
     let config = args.config(&machine, &tree).map_err(Failure::Input)?;
     let backend = corelocal::backend();
-    let rows = measure(&config, &machine, &tree, |what| eprintln!("{what}"))
-        .map_err(Failure::System)?;
+    let results =
+        measure(&config, &machine, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?;
     let report = Report {
         machine: &machine,
         backend: format!("{backend}: {}", backend.reason()),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         tree: &tree,
         config: &config,
-        rows: &rows,
+        results: &results,
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };

@@ -50,9 +50,8 @@ impl Machine {
             huge_pages: read("/sys/kernel/mm/transparent_hugepage/enabled")
                 .and_then(|text| Some(text.split_once('[')?.1.split_once(']')?.0.to_owned()))
                 .unwrap_or_else(|| "unknown".into()),
-            available: line_after("/proc/meminfo", "MemAvailable").and_then(|text| {
-                Some(text.strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
-            }),
+            available: line_after("/proc/meminfo", "MemAvailable")
+                .and_then(|text| Some(text.strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)),
         }
     }
 }

@@ -55,10 +55,19 @@ pub struct Config {
     pub lanes: Vec<u32>,
     /// Independent repetitions.
     pub runs: u32,
-    /// Samples of each walk on each CPU in a run.
+    /// Samples of each walk on each CPU in a run, whose median is the run's value.
     pub samples: u32,
     /// Where every shuffle starts.
     pub seed: u64,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// All figures, table by table.
+    pub rows: Vec<Row>,
+    /// The null pair over all walks of one table: a run's value is the median of its changes.
+    pub nulls: Vec<Estimate>,
 }
 
 /// One layout's figures for one walk.
@@ -96,21 +105,21 @@ pub fn measure(
     machine: &Machine,
     tree: &Tree,
     mut progress: impl FnMut(&str),
-) -> Result<Vec<Row>, String> {
-    let mut rows = Vec::new();
+) -> Result<Results, String> {
+    let mut results = Results::default();
     let sweep = Sweep::new(machine.l2.unwrap_or(ASSUMED_L2));
     for &lanes in &config.lanes {
         for shuffled in [false, true] {
             let setting = Setting { config, machine, tree, lanes, shuffled, sweep: &sweep };
             if config.kernels != Kernels::V6_14 {
-                rows.extend(setting.measure::<V7_2>(&mut progress)?);
+                setting.measure::<V7_2>(&mut results, &mut progress)?;
             }
             if config.kernels != Kernels::V7_2 {
-                rows.extend(setting.measure::<V6_14>(&mut progress)?);
+                setting.measure::<V6_14>(&mut results, &mut progress)?;
             }
         }
     }
-    Ok(rows)
+    Ok(results)
 }
 
 /// What one table is about.
@@ -133,7 +142,11 @@ struct Series {
 }
 
 impl Setting<'_> {
-    fn measure<K: Kernel>(&self, progress: &mut impl FnMut(&str)) -> Result<Vec<Row>, String>
+    fn measure<K: Kernel>(
+        &self,
+        results: &mut Results,
+        progress: &mut impl FnMut(&str),
+    ) -> Result<(), String>
     where
         K::State: StartsWith<K::CfsRq>,
         K::CfsRq: StartsWith<K::CfsRq>,
@@ -158,13 +171,12 @@ impl Setting<'_> {
         }
         let groups = self.tree.groups.len() as u64;
         let cpus = self.lanes as usize;
-        let (l0, l1b, l2) = (
-            L0::<K>::group_bytes(cpus),
-            L1b::<K>::group_bytes(cpus),
-            L2::<K>::group_bytes(cpus),
-        );
+        let (l0, l1b, l2) =
+            (L0::<K>::group_bytes(cpus), L1b::<K>::group_bytes(cpus), L2::<K>::group_bytes(cpus));
         let bytes = [l0, l1b, l2, l0].map(|group| group * groups);
-        Ok(self.rows(K::NAME, &tasks, &series, bytes))
+        results.rows.extend(self.rows(K::NAME, &tasks, &series, bytes));
+        results.nulls.push(self.null(&series));
+        Ok(())
     }
 
     /// The order of allocation; a shuffled one differs from run to run.
@@ -223,6 +235,17 @@ impl Setting<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The null pair over all walks.
+    fn null(&self, series: &[[Series; LAYOUTS.len()]]) -> Estimate {
+        let of_run = |run: usize| {
+            let changes: Vec<f64> =
+                series.iter().map(|s| s[3].ns[run] / s[0].ns[run] - 1.0).collect();
+            median(&changes)
+        };
+        let runs: Vec<f64> = (0..self.config.runs as usize).map(of_run).collect();
+        estimate(&runs)
     }
 
     fn rows(

@@ -9,8 +9,14 @@ use corelocal::CpuId;
 use crossbeam_epoch as epoch;
 use std::time::{Duration, Instant};
 
-/// Visits that a sample has at least, unless one walk has more.
-const VISITS: u64 = 4000;
+/// Visits of a swept sample, at least: one walk over an ordinary tree, several over a small one. A
+/// sample is short, so that it ends before the thread's time slice does.
+const SWEPT_VISITS: u64 = 1000;
+/// Visits of a warm sample, at least: a set that nearly fills a cache is not in the same state
+/// after each walk.
+const WARM_VISITS: u64 = 6000;
+/// Walks before a warm sample: another layout was here before.
+const WARM_UP: u32 = 3;
 /// Samples that are thrown away in a row before one is kept though the thread was switched out.
 const PATIENCE: u32 = 50;
 
@@ -109,6 +115,8 @@ pub(super) fn sample(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Swee
             return Sample { ns, rejected, disturbed };
         }
         rejected += 1;
+        // The next attempt begins with a fresh time slice.
+        std::thread::yield_now();
     }
 }
 
@@ -122,8 +130,11 @@ fn attempt(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Sweep) -> f64 
         _ => (None, None),
     };
     let (mut time, mut visits) = (Duration::ZERO, 0);
-    let mut warm_up = cache == Cache::Warm;
-    while visits < VISITS {
+    let (mut warm_up, enough) = match cache {
+        Cache::Warm => (WARM_UP, WARM_VISITS),
+        Cache::Swept => (0, SWEPT_VISITS),
+    };
+    while visits < enough {
         before.map(walk);
         if cache == Cache::Swept {
             sweep.run();
@@ -135,7 +146,9 @@ fn attempt(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Sweep) -> f64 
         if done.count == 0 {
             return 0.0;
         }
-        if !core::mem::take(&mut warm_up) {
+        if warm_up > 0 {
+            warm_up -= 1;
+        } else {
             time += took;
             visits += done.count;
         }

@@ -51,7 +51,8 @@ impl<L: Layout> Groups<L> {
     pub(super) fn take(&self, index: usize, guard: &Guard) -> Option<Taken<L>> {
         // AcqRel: Release pairs with the Acquire in `get`: a reader that misses the group sees
         // what was done before; Acquire because the group will be dropped.
-        let group = self.slots[index].swap(crossbeam_epoch::Shared::null(), Ordering::AcqRel, guard);
+        let group =
+            self.slots[index].swap(crossbeam_epoch::Shared::null(), Ordering::AcqRel, guard);
         if group.is_null() {
             return None;
         }

@@ -37,7 +37,14 @@ pub fn push_back<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
 /// Puts the queue of `tg` back on the list, before its parent if that is there; if not, at the
 /// end of the branch that is being added, which its parent will complete.
 #[inline(always)]
-pub fn add<L: Layout>(model: &Model<L>, guard: &Guard, rq: &RqOf<L>, tg: &Tg<L>, cfs: &Cfs<L>, cpu: CpuId) {
+pub fn add<L: Layout>(
+    model: &Model<L>,
+    guard: &Guard,
+    rq: &RqOf<L>,
+    tg: &Tg<L>,
+    cfs: &Cfs<L>,
+    cpu: CpuId,
+) {
     if cfs.on_list().get() != 0 {
         return;
     }

@@ -166,8 +166,7 @@ fn the_tree_walk_meets_a_parent_before_and_after_its_children() {
                 _ => at = model.groups().get(at as usize, guard).unwrap().links.parent.get(),
             }
         };
-        let expected: Vec<usize> =
-            (0..model.groups().len()).filter(|&i| below(i as u32)).collect();
+        let expected: Vec<usize> = (0..model.groups().len()).filter(|&i| below(i as u32)).collect();
         assert_eq!(met, expected);
         left.sort_unstable();
         assert_eq!(left, expected);
@@ -294,4 +293,26 @@ fn no_reader_meets_state_that_was_given_to_someone_else() {
         // Release: pairs with the Acquire above.
         done.store(true, Ordering::Release);
     });
+}
+
+#[test]
+fn the_bytes_of_per_cpu_memory_are_those_that_the_area_gives_out() {
+    fn kernel<K: Kernel>()
+    where
+        L2<K>: Layout,
+    {
+        let machine = Area::global().lanes() as u32 - 1;
+        let area = Area::builder().cpus(machine.max(CPUS)).build().unwrap();
+        let cpus = area.lanes() as u32 - 1;
+        let one = Tree::regular(1, 1).unwrap();
+        let many = Tree::regular(6, 2).unwrap();
+        let live = |tree| {
+            let _model = Model::<L2<K>>::build(tree, cpus, Order::Allocation, &area).unwrap();
+            area.stats().live as u64
+        };
+        // The run queues are in both.
+        assert_eq!(live(&many) - live(&one), 41 * L2::<K>::group_bytes(cpus as usize));
+    }
+    kernel::<V6_14>();
+    kernel::<V7_2>();
 }

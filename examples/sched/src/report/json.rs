@@ -1,8 +1,8 @@
 //! The report as one JSON object.
 
 use super::Report;
-use crate::measure::stats::{Estimate, coverage, rank};
 use crate::measure::Row;
+use crate::measure::stats::{Estimate, coverage, rank};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -15,6 +15,7 @@ struct Object<'a> {
     runs: u32,
     seed: u64,
     interval: Interval,
+    nulls: &'a [Estimate],
     results: Vec<Figure>,
     regime: String,
 }
@@ -86,7 +87,8 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
             kind: "order statistics",
             coverage: coverage(runs as usize, rank(runs as usize)),
         },
-        results: report.rows.iter().map(Figure::from).collect(),
+        nulls: &report.results.nulls,
+        results: report.results.rows.iter().map(Figure::from).collect(),
         regime: super::regime(report),
     };
     serde_json::to_writer(&mut *out, &object)?;

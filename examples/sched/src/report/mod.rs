@@ -10,7 +10,7 @@ pub use regime::regime;
 pub use table::table;
 
 use crate::measure::machine::Machine;
-use crate::measure::{Config, Row};
+use crate::measure::{Config, Results};
 use crate::tree::Tree;
 
 /// Everything that a report is made from.
@@ -27,7 +27,7 @@ pub struct Report<'a> {
     /// What was asked for.
     pub config: &'a Config,
     /// The figures.
-    pub rows: &'a [Row],
+    pub results: &'a Results,
 }
 
 /// Bytes for people.

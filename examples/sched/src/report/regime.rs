@@ -14,7 +14,7 @@ pub fn regime(report: &Report<'_>) -> String {
         text.push_str(&verdict(report, lanes));
     }
     text.push(' ');
-    text.push_str(&null_pair(report.rows));
+    text.push_str(&null_pair(report));
     text
 }
 
@@ -31,7 +31,8 @@ fn working_set(report: &Report<'_>) -> String {
         };
         lane * groups
     };
-    let mut bytes: Vec<u64> = report.rows.iter().map(|row| cpu_bytes(row.structs)).collect();
+    let mut bytes: Vec<u64> =
+        report.results.rows.iter().map(|row| cpu_bytes(row.structs)).collect();
     bytes.sort_unstable();
     let largest = bytes.last().copied().unwrap_or(0);
     let levels = [("L1", machine.l1), ("L2", machine.l2), ("L3", machine.l3)];
@@ -52,7 +53,7 @@ fn working_set(report: &Report<'_>) -> String {
 fn verdict(report: &Report<'_>, lanes: u32) -> String {
     let l2 = |row: &&Row| row.layout == "L2" && row.lanes == lanes;
     let walks = |row: &&Row| row.task.operation != Operation::GroupWalk;
-    let rows: Vec<&Row> = report.rows.iter().filter(l2).collect();
+    let rows: Vec<&Row> = report.results.rows.iter().filter(l2).collect();
     let range = |rows: &mut dyn Iterator<Item = &&Row>| {
         let changes: Vec<f64> = rows.map(|row| row.change.median).collect();
         let lo = changes.iter().copied().fold(f64::INFINITY, f64::min);
@@ -109,14 +110,17 @@ fn describe(row: &Row) -> String {
 }
 
 /// How far the harness itself is off.
-fn null_pair(rows: &[Row]) -> String {
-    let null: Vec<&Row> = rows.iter().filter(|row| row.layout == NULL).collect();
-    let worst = null.iter().map(|row| row.change.median.abs()).fold(0.0, f64::max);
-    let apart = null.iter().filter(|row| row.change.lo > 0.0 || row.change.hi < 0.0).count();
+fn null_pair(report: &Report<'_>) -> String {
+    let percent = |x: f64| x.abs() * 100.0;
+    let worst = |of: &mut dyn Iterator<Item = f64>| of.map(percent).fold(0.0, f64::max);
+    let rows: Vec<&Row> = report.results.rows.iter().filter(|row| row.layout == NULL).collect();
+    let apart = rows.iter().filter(|row| row.change.lo > 0.0 || row.change.hi < 0.0).count();
     format!(
-        "The null pair, one copy of L0 under two names, differs by {:.1} % at most (median); its \
-         interval misses zero in {apart} of {} walks.",
-        worst * 100.0,
-        null.len()
+        "The null pair, one copy of L0 under two names, differs by at most {:.1} % over the walks \
+         of a table, and by at most {:.1} % in a single walk; its interval misses zero in {apart} \
+         of {} walks.",
+        worst(&mut report.results.nulls.iter().map(|null| null.median)),
+        worst(&mut rows.iter().map(|row| row.change.median)),
+        rows.len()
     )
 }

@@ -14,11 +14,13 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     head(report, out)?;
     // One table for each kernel, lane count and order, in the order in which they were measured.
     let key = |row: &Row| (row.structs, row.lanes, row.order);
-    for rows in report.rows.chunk_by(|a, b| key(a) == key(b)) {
-        one_table(report, rows, out)?;
+    let rows = &report.results.rows;
+    let tables = rows.chunk_by(|a, b| key(a) == key(b));
+    for (rows, &null) in tables.zip(&report.results.nulls) {
+        one_table(report, rows, null, out)?;
     }
     let (rejected, disturbed) =
-        report.rows.iter().fold((0, 0), |(r, d), row| (r + row.rejected, d + row.disturbed));
+        rows.iter().fold((0, 0), |(r, d), row| (r + row.rejected, d + row.disturbed));
     writeln!(
         out,
         "Samples rejected because the thread was switched out: {rejected}; kept all the same: \
@@ -69,7 +71,12 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-fn one_table(report: &Report<'_>, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+fn one_table(
+    report: &Report<'_>,
+    rows: &[Row],
+    null: Estimate,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let Some(first) = rows.first() else { return Ok(()) };
     let label = if first.lanes == report.machine.cpus {
         "this machine's"
@@ -92,7 +99,15 @@ fn one_table(report: &Report<'_>, rows: &[Row], out: &mut impl Write) -> io::Res
     writeln!(
         out,
         "{:<10} {:<4} {:<5} {:>21} {:>21} {:>17} {:>21} {:>17} {:>17}",
-        "walk", "next", "cache", "L0 ns", "L1b ns", "change %", "L2 ns", "change %", "null change %"
+        "walk",
+        "next",
+        "cache",
+        "L0 ns",
+        "L1b ns",
+        "change %",
+        "L2 ns",
+        "change %",
+        "null change %"
     )?;
     for of_task in rows.chunk_by(|a, b| a.task == b.task) {
         let [l0, l1b, l2, null] = of_task else { continue };
@@ -116,7 +131,7 @@ fn one_table(report: &Report<'_>, rows: &[Row], out: &mut impl Write) -> io::Res
             percent(null.change),
         )?;
     }
-    writeln!(out)
+    writeln!(out, "null pair over all walks: {} %\n", percent(null))
 }
 
 fn ns(Estimate { median, lo, hi }: Estimate) -> String {

@@ -77,7 +77,13 @@ pub trait Kernel: Sized + Send + Sync + core::fmt::Debug + 'static {
     /// The run queue of one group on one CPU.
     type CfsRq: CfsRqFields + Zeroable + Send + Sync + core::fmt::Debug + 'static;
     /// The entity that stands for one group in its parent's run queue.
-    type Se: SeFields + InQueue<CfsRq = Self::CfsRq> + Zeroable + Send + Sync + core::fmt::Debug + 'static;
+    type Se: SeFields
+        + InQueue<CfsRq = Self::CfsRq>
+        + Zeroable
+        + Send
+        + Sync
+        + core::fmt::Debug
+        + 'static;
     /// The co-located three: the queue at offset 0, then the entity, then the statistics.
     type State: HasPart<0, Part = Self::CfsRq>
         + HasPart<1, Part = Self::Se>

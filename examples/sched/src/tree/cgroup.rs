@@ -246,7 +246,8 @@ mod tests {
         let odd = fixture(&[("cpu.shares", "1024"), ("a/cpu.shares", "12x")]);
         let said = read(odd.path()).unwrap_err().to_string();
         assert!(said.ends_with("a/cpu.shares: shares '12x' is not a number"), "{said}");
-        let odd = fixture(&[("cgroup.controllers", "cpu"), ("a/cpu.weight", "1"), ("a/cpu.max", "5")]);
+        let odd =
+            fixture(&[("cgroup.controllers", "cpu"), ("a/cpu.weight", "1"), ("a/cpu.max", "5")]);
         assert!(read(odd.path()).unwrap_err().to_string().contains("not two fields"));
     }
 }

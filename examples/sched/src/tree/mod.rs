@@ -121,7 +121,8 @@ impl Tree {
                 continue;
             }
             open.push((parent, level, made + 1));
-            let mut path = if parent == 0 { Vec::new() } else { tree.groups[parent - 1].path.clone() };
+            let mut path =
+                if parent == 0 { Vec::new() } else { tree.groups[parent - 1].path.clone() };
             // Names of a long chain are cut, or its paths alone would take gigabytes.
             if path.len() < 64 {
                 path.extend_from_slice(format!("/{made}").as_bytes());
