@@ -45,6 +45,12 @@ impl Group {
         }
     }
 
+    /// Whether no record has a region.
+    #[cfg(corelocal_loom)]
+    pub(super) fn is_vacant(&self) -> bool {
+        self.chunks.iter().all(|chunk| !chunk.is_ready())
+    }
+
     /// Claims a run in the first chunk that has one.
     fn claim(&self, run: Run, emptied: impl Fn(Record)) -> Option<(Record, Claimed)> {
         let hint = &self.longest[usize::from(run.align >= LINE_ALIGN)];
