@@ -117,10 +117,15 @@ unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
         // SAFETY: the words are the block's, aligned, and nobody else's. Every byte of a mapping
         // is initialised: zero, or what was last written.
         let copy = unsafe { core::slice::from_raw_parts_mut(copy.cast::<u64>().as_ptr(), words) };
-        for part in copy.chunks_mut(STEP) {
+        let mut parts = copy.chunks_exact_mut(STEP);
+        for part in parts.by_ref() {
             if part.iter().fold(0, |bits, word| bits | word) != 0 {
                 part.fill(0);
             }
+        }
+        // Word by word: a small object has no more than these, and a call would cost more.
+        for word in parts.into_remainder().iter_mut().filter(|word| **word != 0) {
+            *word = 0;
         }
     }
 }
