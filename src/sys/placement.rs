@@ -69,7 +69,7 @@ fn machine() -> Option<&'static Topology> {
     let topology = Topology::current();
     // Relaxed, both: as in `new`; threads that race find the same.
     if NODES.load(Ordering::Relaxed) == UNASKED {
-        let nodes = if topology.nodes().len() > 1 { SEVERAL } else { ONE };
+        let nodes = if topology.has_nodes() { SEVERAL } else { ONE };
         NODES.store(nodes, Ordering::Relaxed);
     }
     (NODES.load(Ordering::Relaxed) == SEVERAL && os::is_default()).then_some(topology)
