@@ -6,6 +6,7 @@ use crate::tree::{Tree, TreeError, cgroup, listing};
 use clap::{Args, Parser, Subcommand};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A model of the kernel's group scheduler state: what each memory layout of it costs.
 #[derive(Debug, Parser)]
@@ -140,7 +141,8 @@ impl TreeArgs {
             kernels: self.kernel,
             lanes: lanes.into_iter().map(narrow).collect::<Result<_, _>>()?,
             runs: if self.quick { self.runs.min(2) } else { self.runs },
-            samples: if self.quick { 1 } else { 10 },
+            samples: if self.quick { 1 } else { 7 },
+            patience: Duration::from_secs(if self.quick { 1 } else { 15 }),
             seed: self.seed,
         })
     }
