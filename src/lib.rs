@@ -9,6 +9,7 @@ pub mod bitmap;
 pub mod cpu;
 pub mod error;
 pub mod field;
+#[cfg(feature = "std")]
 mod once;
 mod sync;
 

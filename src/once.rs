@@ -33,12 +33,12 @@ impl<T> OncePtr<T> {
     ///
     /// What was published first. The caller still has `made`, and undoes it.
     pub(crate) fn publish(&self, made: NonNull<T>) -> Result<(), NonNull<T>> {
-        // Release [E7]: pairs with the Acquire in `get`, and with the one in this line:
-        // Acquire [E7] on failure: the first one's value is used.
         let won = self.0.compare_exchange(
             ptr::null_mut(),
             made.as_ptr(),
+            // Release [E7]: pairs with the Acquire in `get`, and with the one in the next line.
             Ordering::Release,
+            // Acquire [E7]: the first one's value is used.
             Ordering::Acquire,
         );
         match won.map_err(NonNull::new) {

@@ -3,7 +3,11 @@
 //! Everything else in the crate writes `use crate::sync::...`. Under
 //! `--cfg corelocal_loom` with the feature `loom` these are loom's types, so the
 //! code that runs in production is the code that the models explore.
-#![allow(unused_imports, reason = "not every build mode and feature set uses every name")]
+#![allow(
+    unused_imports,
+    unused_macros,
+    reason = "not every build mode and feature set uses every name"
+)]
 
 #[cfg(all(corelocal_loom, feature = "loom"))]
 mod inner {

@@ -5,6 +5,7 @@ use super::pool::{Group, Pool, Record};
 use super::region::Region;
 use super::stride::{Class, SECOND_LANE, SMALL_ALIGN, SMALL_LANE, Shape};
 use crate::error::AllocError;
+use crate::once::OncePtr;
 use crate::sync::{Arc, AtomicPtr, AtomicUsize, Ordering};
 use core::fmt;
 use core::ptr::{self, NonNull};
@@ -16,20 +17,23 @@ pub(super) struct Config {
     pub(super) cpus: u32,
     pub(super) huge_pages: bool,
     pub(super) odd_lines: bool,
+    pub(super) by_node: bool,
     pub(super) capacity: usize,
 }
 
 impl Config {
     pub(super) const DEFAULT: Self =
-        Self { cpus: 0, huge_pages: false, odd_lines: true, capacity: usize::MAX };
+        Self { cpus: 0, huge_pages: false, odd_lines: true, by_node: true, capacity: usize::MAX };
 }
 
 /// What is behind an [`Area`], and what an object's header leads to.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) config: Config,
-    /// Whether objects keep the area alive: true for all but the global one, which lives for ever.
-    counted: bool,
+    /// The `Arc` that holds this area, for its objects to keep it alive: each counts once. Nothing
+    /// in the global area, which lives for ever. (The pointer of the `Arc` itself: one made from a
+    /// `&Inner` would not be allowed to reach the counts.)
+    shared: OncePtr<Self>,
     small: Pool,
     second: Pool,
     /// A chunk that became empty last: it is kept until the next one does.
@@ -57,10 +61,10 @@ pub(super) struct Block {
 
 impl Inner {
     crate::sync::const_unless_loom! {
-        const fn new(config: Config, counted: bool) -> Self {
+        const fn new(config: Config) -> Self {
             Self {
                 config,
-                counted,
+                shared: OncePtr::new(),
                 small: Pool::new(Shape::new(8, 8), SMALL_LANE),
                 second: Pool::new(Shape::new(8, super::stride::SECOND_ALIGN), SECOND_LANE),
                 spare: AtomicPtr::new(ptr::null_mut()),
@@ -151,9 +155,9 @@ impl Inner {
                 Block { lane0: region.lane0(), fresh: true }
             }
         };
-        if self.counted {
-            // SAFETY: a counted area is always in an `Arc`, which `self` keeps alive now.
-            unsafe { Arc::increment_strong_count(self) };
+        if let Some(shared) = self.shared.get() {
+            // SAFETY: the pointer is the `Arc`'s, which is alive while `self` is borrowed.
+            unsafe { Arc::increment_strong_count(shared.as_ptr()) };
         }
         Ok(block)
     }
@@ -189,9 +193,10 @@ impl Inner {
                 unsafe { area.unmap(region) };
             }
         }
-        if area.counted {
-            // SAFETY: `alloc` took this count.
-            unsafe { Arc::decrement_strong_count(ptr::from_ref(area)) };
+        if let Some(shared) = area.shared.get() {
+            // SAFETY: the pointer is the `Arc`'s, and `alloc` took this count. Nothing of the area
+            // is used afterwards.
+            unsafe { Arc::decrement_strong_count(shared.as_ptr()) };
         }
     }
 
@@ -302,7 +307,7 @@ enum Owner {
 }
 
 #[cfg(not(corelocal_loom))]
-static GLOBAL_INNER: Inner = Inner::new(Config::DEFAULT, false);
+static GLOBAL_INNER: Inner = Inner::new(Config::DEFAULT);
 
 #[cfg(not(corelocal_loom))]
 static GLOBAL: Area = Area { inner: Owner::Global(&GLOBAL_INNER) };
@@ -326,7 +331,11 @@ impl Area {
     }
 
     pub(super) fn with_config(config: Config) -> Self {
-        Self { inner: Owner::Counted(Arc::new(Inner::new(config, true))) }
+        let inner = Arc::new(Inner::new(config));
+        let shared = NonNull::new(Arc::as_ptr(&inner).cast_mut());
+        let published = shared.map(|shared| inner.shared.publish(shared));
+        debug_assert_eq!(published, Some(Ok(())), "the area is new");
+        Self { inner: Owner::Counted(inner) }
     }
 
     #[inline]

@@ -49,6 +49,16 @@ impl AreaBuilder {
         self
     }
 
+    /// Whether a lane that is initialised at once (`try_alloc` and its like) gets its pages from
+    /// its CPU's memory node; yes by default.
+    ///
+    /// Advice, which the system may refuse: nothing else changes then. Lanes of zeros get their
+    /// pages when they are first written, on the node of the thread that writes.
+    pub fn placement_by_node(mut self, wanted: bool) -> Self {
+        self.config.by_node = wanted;
+        self
+    }
+
     /// The most address space that the area may reserve, in bytes; no limit by default.
     ///
     /// A chunk takes about 68 KiB a lane (516 KiB for objects over 8 KiB or page alignments).

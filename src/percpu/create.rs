@@ -5,6 +5,7 @@ use super::area::{Area, Inner};
 use super::handle::PerCpuRef;
 use crate::cpu::{CpuId, Lane};
 use crate::error::{AllocError, InitError};
+use crate::sys::placement::Placement;
 use bytemuck::Zeroable;
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -116,10 +117,15 @@ unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
         // SAFETY: the words are the block's, aligned, and nobody else's. Every byte of a mapping
         // is initialised: zero, or what was last written.
         let copy = unsafe { core::slice::from_raw_parts_mut(copy.cast::<u64>().as_ptr(), words) };
-        for part in copy.chunks_mut(STEP) {
+        let mut parts = copy.chunks_exact_mut(STEP);
+        for part in parts.by_ref() {
             if part.iter().fold(0, |bits, word| bits | word) != 0 {
                 part.fill(0);
             }
+        }
+        // Word by word: a small object has no more than these, and a call would cost more.
+        for word in parts.into_remainder().iter_mut().filter(|word| **word != 0) {
+            *word = 0;
         }
     }
 }
@@ -170,7 +176,11 @@ impl Area {
         mut init: impl for<'a> FnMut(Lane, &'a mut MaybeUninit<T>) -> Result<&'a mut T, E>,
     ) -> Result<PerCpu<T>, InitError<E>> {
         let mut unfinished = Unfinished::<T>::new(self)?;
+        let mut placement = Placement::new(self.inner().config.by_node);
         while let Some((lane, mut place)) = unfinished.next() {
+            if let Some(cpu) = lane.cpu() {
+                placement.advise(cpu);
+            }
             // SAFETY: the place is the block's, and nobody else knows of it.
             let made = init(lane, unsafe { place.as_mut() });
             let made = made.map_err(|error| InitError::Init { lane, error })?;

@@ -168,8 +168,13 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     /// The part that `field` names, in every lane. See [`field!`](crate::field!).
     #[inline]
     pub fn at<F>(self, field: Field<T, F>) -> PerCpuRef<'a, F, O> {
-        // SAFETY: a token's offset is that of an `F` in every `T`.
-        let part = unsafe { self.lane0.byte_add(field.offset()) }.cast();
+        // A part without a size may stand at the very end of lane 0, from where clearing low bits
+        // would not lead back (see `Shape::base_align`). Its place does not matter: it is moved in.
+        let last = size_of::<T>().saturating_sub(align_of::<F>());
+        let offset = if size_of::<F>() == 0 { field.offset().min(last) } else { field.offset() };
+        // SAFETY: a token's offset is that of an `F` in every `T`; and any aligned place in the
+        // object is one of an `F` without a size.
+        let part = unsafe { self.lane0.byte_add(offset) }.cast();
         // SAFETY:
         // * the `F` lies in a `T`, which lies in an `O`;
         // * it is initialised and shared as long as the `T` is.

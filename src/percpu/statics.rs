@@ -113,10 +113,34 @@ impl<T: 'static> PerCpuStatic<T> {
         Ok(unsafe { PerCpuRef::from_lane0(lane0) })
     }
 
+    /// CPU lanes of the object; see [`PerCpuRef::cpus`].
+    #[inline]
+    pub fn cpus(&self) -> usize {
+        self.as_ref().cpus()
+    }
+
+    /// Lanes of the object, the spill lane included; see [`PerCpuRef::lanes`].
+    #[inline]
+    pub fn lanes(&self) -> usize {
+        self.as_ref().lanes()
+    }
+
     /// The copy of `cpu`; see [`PerCpuRef::get`].
     #[inline]
     pub fn get(&self, cpu: CpuId) -> Option<&'static T> {
         self.as_ref().get(cpu)
+    }
+
+    /// The copy in `lane`; see [`PerCpuRef::lane`].
+    #[inline]
+    pub fn lane(&self, lane: Lane) -> Option<&'static T> {
+        self.as_ref().lane(lane)
+    }
+
+    /// The copy in the spill lane.
+    #[inline]
+    pub fn spill(&self) -> &'static T {
+        self.as_ref().spill()
     }
 
     /// The copy of a CPU that this thread was on a moment ago; see [`PerCpuRef::this`].
@@ -147,6 +171,14 @@ impl<T: 'static> PerCpuStatic<T> {
     #[inline]
     pub fn iter_cpus(&self) -> IterCpus<'static, T> {
         self.as_ref().iter_cpus()
+    }
+}
+
+impl<T: 'static, const N: usize> PerCpuStatic<[T; N]> {
+    /// Element `i` in every lane; see [`PerCpuRef::index`].
+    #[inline]
+    pub fn index(&self, i: usize) -> Option<PerCpuRef<'static, T, [T; N]>> {
+        self.as_ref().index(i)
     }
 }
 

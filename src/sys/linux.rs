@@ -1,7 +1,7 @@
 //! Linux: libc's restartable-sequences area, the vDSO, and two system calls.
 #![allow(unsafe_code, reason = "foreign calls and the thread pointer")]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::c_int;
 use core::mem::size_of_val;
 
 /// libc's registration of the restartable-sequences area.
@@ -13,16 +13,64 @@ pub(super) struct ThreadArea {
     pub(super) size: u32,
 }
 
+/// The value of a constant that the C library may export.
+macro_rules! symbol {
+    ($name:literal, $type:ty) => {{
+        let address: *const $type = lookup::address!($name).cast();
+        // SAFETY:
+        // - null, or the address of a name that begins with two underscores and so
+        //   belongs to the C library, which documents it as a constant of this type;
+        // - it is set before the first instruction of the program and never again.
+        unsafe { address.as_ref() }.copied()
+    }};
+}
+
+#[cfg(not(all(target_env = "gnu", target_feature = "crt-static", target_arch = "x86_64")))]
+mod lookup {
+    macro_rules! address {
+        ($name:literal) => {{
+            let name = concat!($name, "\0").as_ptr().cast();
+            // SAFETY:
+            // - `name` ends with a zero; RTLD_DEFAULT is a valid handle.
+            unsafe { libc::dlsym(libc::RTLD_DEFAULT, name) }
+        }};
+    }
+    pub(super) use address;
+}
+
+/// A static program has nothing to look up in at run time. There, and only there, a
+/// weak reference is right: what is linked is the libc of the build.
+#[cfg(all(target_env = "gnu", target_feature = "crt-static", target_arch = "x86_64"))]
+mod lookup {
+    macro_rules! address {
+        ($name:literal) => {{
+            let address: *mut u8;
+            // SAFETY:
+            // - loads a word of the offset table: the symbol's address, or null.
+            unsafe {
+                core::arch::asm!(
+                    concat!(".weak ", $name),
+                    concat!("mov {address}, qword ptr [rip + ", $name, "@GOTPCREL]"),
+                    address = out(reg) address,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            address
+        }};
+    }
+    pub(super) use address;
+}
+
 /// Where libc registered an area for each thread, if it did.
 ///
 /// The symbols are looked up at run time: a link-time reference, weak or not,
-/// would tie the binary to glibc 2.35.
+/// would tie a dynamic binary to glibc 2.35.
 pub(super) fn thread_area() -> Option<ThreadArea> {
     if !tp::SUPPORTED {
         return None;
     }
-    let size = symbol::<u32>(c"__rseq_size")?;
-    let offset = symbol::<isize>(c"__rseq_offset")?;
+    let size = symbol!("__rseq_size", u32)?;
+    let offset = symbol!("__rseq_offset", isize)?;
     accepted(size, offset)
 }
 
@@ -31,21 +79,6 @@ pub(super) fn thread_area() -> Option<ThreadArea> {
 fn accepted(size: u32, offset: isize) -> Option<ThreadArea> {
     let plausible = size > 0 && offset != 0 && offset % 8 == 0;
     plausible.then_some(ThreadArea { offset, size })
-}
-
-/// The value of a constant that the C library may export.
-fn symbol<T: Copy>(name: &CStr) -> Option<T> {
-    // SAFETY:
-    // - `name` is a C string; RTLD_DEFAULT is a valid handle.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    if address.is_null() {
-        return None;
-    }
-    // SAFETY:
-    // - names that begin with two underscores belong to the C library, and glibc
-    //   documents these as constants of the C types that `T` stands for;
-    // - they are set before the first instruction of the program and never again.
-    Some(unsafe { address.cast::<T>().read() })
 }
 
 /// The id word of the area `offset` bytes from this thread's thread pointer.
@@ -233,6 +266,6 @@ mod tests {
 
     #[test]
     fn a_symbol_that_no_library_has_is_absent() {
-        assert_eq!(symbol::<u32>(c"__corelocal_no_such_symbol"), None);
+        assert_eq!(symbol!("__corelocal_no_such_symbol", u32), None);
     }
 }

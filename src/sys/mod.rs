@@ -8,6 +8,7 @@ mod backend;
 mod current;
 mod machine;
 pub(crate) mod memory;
+pub(crate) mod placement;
 pub mod topology;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.

@@ -6,7 +6,7 @@ use crate::text::{Source, ident, item_length, words};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unsafe {
     No,
-    /// Unsafe functions, and no unsafe block.
+    /// Unsafe functions, and unsafe blocks only in macros that others expand.
     FnOnly,
     Yes,
 }
@@ -81,13 +81,13 @@ pub(crate) fn check_table(rooms: &[Room], sources: &[Source]) -> Vec<String> {
 
 /// Arrows that go up or sideways, and paths that hide which room they go to.
 pub(crate) fn check_arrows(rooms: &[Room], sources: &[Source]) -> Vec<String> {
-    let macros = exported_macros(sources);
+    let at_root = items_at_root(sources);
     let mut faults = Vec::new();
     for source in sources.iter().filter(|source| !is_outside(source)) {
         let Some(own) = rooms.iter().find(|room| room.name == source.room()) else { continue };
         for (at, name) in paths_from_root(source) {
-            let target =
-                macros.iter().find(|(mac, _)| *mac == name).map_or(&name, |(_, room)| room);
+            let target = at_root.iter().find(|(item, _)| *item == name);
+            let target = target.map_or(&name, |(_, room)| room);
             if target == &own.name || EXTERNAL.contains(&target.as_str()) {
                 continue;
             }
@@ -116,16 +116,23 @@ pub(crate) fn check_arrows(rooms: &[Room], sources: &[Source]) -> Vec<String> {
 /// Crates that the root re-exports for the code that our macros write.
 const EXTERNAL: [&str; 1] = ["bytemuck"];
 
-/// Macros lie at the crate's root, whichever room defines them.
-fn exported_macros(sources: &[Source]) -> Vec<(String, String)> {
-    let mut macros = Vec::new();
+/// What lies at the crate's root, with its room: macros, whichever room defines them, and what
+/// `src/lib.rs` re-exports (the code that our macros write names that).
+fn items_at_root(sources: &[Source]) -> Vec<(String, String)> {
+    let mut items = Vec::new();
     for source in sources {
         for at in words(&source.code, "macro_rules") {
             let name = source.code[at + "macro_rules".len()..].trim_start_matches(['!', ' ']);
-            macros.push((ident(name).to_string(), source.room().to_string()));
+            items.push((ident(name).to_string(), source.room().to_string()));
+        }
+        for at in words(&source.code, "use").into_iter().filter(|_| source.path == "src/lib.rs") {
+            let (room, names) = source.code[at + 4..].split_once("::").unwrap_or(("", ""));
+            let names = &names[..names.find(';').unwrap_or(0)];
+            let names = names.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            items.extend(names.map(|name| (name.to_string(), room.to_string())));
         }
     }
-    macros
+    items
 }
 
 /// The first segment of each path that starts at the crate's root, by `crate::` (also `$crate::`)
@@ -218,7 +225,8 @@ words
 fn planted(path: &str, text: &str) -> Vec<String> {
     let rooms = read_table(PLANTED_TABLE).unwrap();
     let field = Source::new("src/percpu/field.rs", "macro_rules! field { () => {} }");
-    check_arrows(&rooms, &[Source::new(path, text), field])
+    let door = Source::new("src/lib.rs", "pub use sys::{Backend, topology::Topology};");
+    check_arrows(&rooms, &[Source::new(path, text), field, door])
 }
 
 #[test]
@@ -244,6 +252,7 @@ fn planted_arrows_up_and_sideways_are_seen() {
         ("src/bitmap.rs", "macro_rules! m { () => { $crate::sys::call() } }"),
         ("src/bitmap.rs", "fn f() { crate::field!(); }"),
         ("src/percpu/mod.rs", "use crate::CpuId;"),
+        ("src/bitmap.rs", "macro_rules! m { () => { $crate::Backend::now() } }"),
     ] {
         assert_eq!(planted(path, text).len(), 1, "{path}: {text}");
     }
@@ -257,6 +266,7 @@ fn arrows_down_and_within_a_room_are_no_fault() {
         ("src/bitmap.rs", "mod inner { use super::Word; } // crate::percpu::Area"),
         ("src/bitmap.rs", "/// [`Area`](crate::percpu::Area)\nfn f() {}"),
         ("src/bitmap.rs", "#[cfg(test)] mod tests { use crate::percpu::Area; }"),
+        ("src/percpu/mod.rs", "use crate::{Backend, Topology};"),
         ("src/percpu/mod.rs", "fn f() { crate::field!(); $crate::bytemuck::zeroed(); }"),
     ] {
         assert_eq!(planted(path, text), [""; 0], "{path}: {text}");

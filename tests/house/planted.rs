@@ -39,28 +39,44 @@ fn planted_atomics_outside_the_facade_are_seen() {
 const LEDGER: &str = "
 | edge | from | to | what it orders | model | mutant |
 |---|---|---|---|---|---|
-| E1 | release | claim | the bytes | `a` | `b` |
+| E1 | release | claim | the bytes | `a::one`, `a::two` | `b` |
 ";
+
+fn exists(file: &str, text: &str) -> bool {
+    match file {
+        "tests/a.rs" => ["fn one(", "fn two("].contains(&text),
+        "mutants/b.patch" => text == "E1",
+        _ => false,
+    }
+}
+
+fn edge_faults(text: &str, ledger: &str) -> Vec<String> {
+    check_edges(&file(text), ledger, &exists)
+}
 
 const CITING: &str = "// Acquire [E1]: pairs with free.\nlet a = b.load(Ordering::Acquire);";
 
 #[test]
 fn planted_gaps_between_orderings_and_ledger_are_seen() {
-    assert_eq!(check_edges(&file(CITING), LEDGER), [""; 0]);
-    assert_eq!(check_edges(&file("b.load(Ordering::Relaxed); // [E1] elsewhere"), LEDGER), [""; 0]);
-    let far = CITING.replace('\n', "\n\n\n\n\n");
-    let uncited = format!("{CITING}\n\n\n\n\nb.store(1, Ordering::Release);");
+    assert_eq!(edge_faults(CITING, LEDGER), [""; 0]);
+    assert_eq!(edge_faults("b.load(Ordering::Relaxed); // [E1] elsewhere", LEDGER), [""; 0]);
+    assert_eq!(edge_faults(CITING, &LEDGER.replace("`b`", "none: why")), [""; 0]);
+    let far = CITING.replace('\n', "\n\n\n\n\n\n\n\n");
+    let uncited = format!("{CITING}\n\n\n\n\n\n\nb.store(1, Ordering::Release);");
     let unknown = format!("{CITING}\n// [E9]");
     for (text, ledger) in [
         (far.as_str(), LEDGER),
         (uncited.as_str(), LEDGER),
         (unknown.as_str(), LEDGER),
-        (CITING, &LEDGER.replace("`a`", "")),
+        (CITING, &LEDGER.replace("`a::one`, `a::two`", "")),
+        (CITING, &LEDGER.replace("`a::one`", "`a::three`")),
+        (CITING, &LEDGER.replace("`a::one`", "`c::one`")),
         (CITING, &LEDGER.replace("`b`", "")),
+        (CITING, &LEDGER.replace("`b`", "`c`")),
         (CITING, &LEDGER.replace("| `b` |", "|")),
-        (CITING, &format!("{LEDGER}| E2 | a | b | c | d | e |")),
+        (CITING, &format!("{LEDGER}| E2 | a | b | c | none: d | none: e |")),
     ] {
-        assert_eq!(check_edges(&file(text), ledger).len(), 1, "{text}\n{ledger}");
+        assert_eq!(edge_faults(text, ledger).len(), 1, "{text}\n{ledger}");
     }
 }
 
@@ -75,6 +91,8 @@ fn planted_unsafe_outside_its_rooms_is_seen() {
     assert_eq!(faults("src/lib.rs", "unsafe impl Send for A {}"), 1);
     assert_eq!(faults("src/field.rs", "fn f() { unsafe { g() } }"), 1);
     assert_eq!(faults("src/field.rs", "#![allow(unsafe_code)] pub unsafe fn f() {}"), 0);
+    assert_eq!(faults("src/field.rs", "macro_rules! m { () => { unsafe { f() } } }"), 0);
+    assert_eq!(faults("src/bitmap.rs", "macro_rules! m { () => { unsafe { f() } } }"), 1);
     assert_eq!(faults("src/percpu/area.rs", "fn f() { unsafe { g() } }"), 0);
     assert_eq!(faults("src/bitmap.rs", "// unsafe\nfn f() { \"unsafe\"; unsafe_looking(); }"), 0);
 }

@@ -1,1 +1,37 @@
-//! sched
+//! A user-space model of the kernel's group scheduler state, and what each memory layout of it
+//! costs. The binary `sched` is the workspace's main program:
+//!
+//! ```text
+//! cargo run --release -p sched -- tree                       # 1110 groups, as the kernel's benchmark
+//! cargo run --release -p sched -- tree --cgroup DIR          # this machine's own groups
+//! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
+//! cargo run --release -p sched -- tree --from FILE           # who walks them there
+//! ```
+//!
+//! The rooms, each using those above it only:
+//!
+//! | room | what it is |
+//! |---|---|
+//! | [`word`], [`link`], [`rng`] | what structures are made of; a seeded shuffle |
+//! | [`tree`] | the shape of a tree: regular, from a listing, from a live hierarchy |
+//! | [`structs`] | the kernels' structures, byte for byte |
+//! | [`layout`] | where the per-CPU state lies: L0, L1b, L2 behind one set of accessors |
+//! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
+//! | [`ops`] | the walks |
+//! | [`measure`] | the harness: runs, samples, intervals |
+//! | [`report`], [`cli`] | what is printed, what is asked |
+//!
+//! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
+//! which lines a walk touches and how it finds them.
+
+pub mod cli;
+pub mod layout;
+pub mod link;
+pub mod measure;
+pub mod model;
+pub mod ops;
+pub mod report;
+pub mod rng;
+pub mod structs;
+pub mod tree;
+pub mod word;

@@ -98,7 +98,12 @@ impl CpuMask {
             return;
         }
         self.words[low] |= from_first;
-        self.words[low + 1..high].fill(u64::MAX);
+        // Copied in blocks, not filled: that is fast in debug builds, too, and a hostile
+        // list can ask for many long runs.
+        const BLOCK: [u64; 64] = [u64::MAX; 64];
+        for block in self.words[low + 1..high].chunks_mut(BLOCK.len()) {
+            block.copy_from_slice(&BLOCK[..block.len()]);
+        }
         self.words[high] |= to_last;
     }
 

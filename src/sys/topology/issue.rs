@@ -43,7 +43,7 @@ pub enum TopologyIssueKind {
         /// How many are kept.
         used: usize,
     },
-    /// The system does not say which CPUs this thread may run on: not known.
+    /// The system does not say which CPUs this thread may run on: the online ones.
     AffinityRefused {
         /// The system's error number.
         errno: i32,

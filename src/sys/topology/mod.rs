@@ -49,7 +49,7 @@ pub struct Topology {
     root: PathBuf,
     possible: CpuMask,
     online: CpuMask,
-    allowed: Option<CpuMask>,
+    allowed: CpuMask,
     cpus: u32,
     issues: Vec<TopologyIssue>,
     nodes: Lazy<Nodes>,
@@ -101,6 +101,7 @@ impl Topology {
         let mut files = Files::new(root);
         let possible = possible(&mut files, root, &thread);
         let online = files.filled_list(&format!("{CPU_DIRECTORY}/online"));
+        let online = online.unwrap_or_else(|| possible.clone());
         let bound = |mask: &CpuMask| mask.id_bound() as u32;
         let allowed_bound = thread.allowed.as_ref().map_or(0, bound);
         let found = machine::lanes_wanted(bound(&possible), allowed_bound, thread.present);
@@ -113,9 +114,9 @@ impl Topology {
         }
         Self {
             root: root.to_owned(),
-            online: online.unwrap_or_else(|| possible.clone()),
+            allowed: thread.allowed.unwrap_or_else(|_| online.clone()),
+            online,
             possible,
-            allowed: thread.allowed.ok(),
             cpus,
             issues: files.into_issues(),
             nodes: Lazy::new(),
@@ -142,9 +143,10 @@ impl Topology {
     }
 
     /// The CPUs that the reading thread might run on (`taskset`, a container's
-    /// cpuset), or `None` where the system refuses to say.
-    pub fn allowed(&self) -> Option<&CpuMask> {
-        self.allowed.as_ref()
+    /// cpuset); the online ones where the system refuses to say, and
+    /// [`issues`](Self::issues) tells that it did.
+    pub fn allowed(&self) -> &CpuMask {
+        &self.allowed
     }
 
     /// How many CPU lanes there must be: highest id + 1, not a count of CPUs.
@@ -161,6 +163,13 @@ impl Topology {
     pub fn nodes(&self) -> Vec<u32> {
         let nodes = self.read_nodes();
         if nodes.known() { nodes.ids().collect() } else { vec![0] }
+    }
+
+    /// Whether there are nodes to choose from; unlike the length of [`Topology::nodes`], without
+    /// asking the heap.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
+    pub(crate) fn has_nodes(&self) -> bool {
+        self.read_nodes().ids().nth(1).is_some()
     }
 
     /// The CPUs of a node, none for a node of memory only; `None` if there is no

@@ -1,0 +1,5 @@
+//! Summing one word over every lane.
+
+fn main() {
+    benches::bench("sum");
+}

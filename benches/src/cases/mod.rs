@@ -1,0 +1,62 @@
+//! What is measured. One file a group; a group is scenes (what is done) times peers (who does it).
+//!
+//! In every group one peer is there under two names in one scene: the null pair. What the
+//! two differ by is what a difference must exceed to mean anything.
+
+mod add;
+mod allocate;
+mod current_cpu;
+mod peers;
+mod sum;
+mod walk;
+
+use crate::Case;
+
+/// The groups, in the order they are measured in.
+pub const GROUPS: [&str; 5] = ["current_cpu", "add", "allocate", "walk", "sum"];
+
+/// A group's cases, none of them prepared yet.
+#[derive(Debug)]
+pub struct Group {
+    /// The peer that the others are compared with.
+    pub baseline: &'static str,
+    /// Scene by scene.
+    pub list: Vec<Case>,
+}
+
+/// A group by name.
+pub fn group(name: &str) -> Option<Group> {
+    let (baseline, list) = match name {
+        "current_cpu" => (current_cpu::BASELINE, current_cpu::cases()),
+        "add" => (add::BASELINE, add::cases()),
+        "allocate" => (allocate::BASELINE, allocate::cases()),
+        "walk" => (walk::BASELINE, walk::cases()),
+        "sum" => (sum::BASELINE, sum::cases()),
+        _ => return None,
+    };
+    Some(Group { baseline, list })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_scene_has_its_baseline_and_no_case_is_there_twice() {
+        for name in GROUPS {
+            let group = group(name).unwrap();
+            let mut seen = BTreeSet::new();
+            let mut with_baseline = BTreeSet::new();
+            for case in &group.list {
+                assert!(seen.insert((case.scene(), case.peer())), "{name}: {case:?} twice");
+                if case.peer() == group.baseline {
+                    with_baseline.insert(case.scene());
+                }
+            }
+            assert!(seen.iter().all(|(scene, _)| with_baseline.contains(scene)), "{name}");
+            assert!(seen.iter().any(|(_, peer)| peer.ends_with("again")), "{name}: no null pair");
+        }
+        assert!(group("walks").is_none());
+    }
+}

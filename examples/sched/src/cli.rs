@@ -1,0 +1,166 @@
+//! The command line, and what is wrong with it.
+
+use crate::measure::machine::Machine;
+use crate::measure::{Config, Kernels};
+use crate::tree::{Tree, TreeError, cgroup, listing};
+use clap::{Args, Parser, Subcommand};
+use std::fs;
+use std::path::PathBuf;
+
+/// A model of the kernel's group scheduler state: what each memory layout of it costs.
+#[derive(Debug, Parser)]
+#[command(name = "sched", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Build a tree of task groups in each layout and time the kernel's walks over it.
+    Tree(TreeArgs),
+    /// Write a live hierarchy of cgroups as a listing that `tree --from` reads.
+    Save(SaveArgs),
+}
+
+/// Arguments of `sched tree`.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// Children of every group.
+    #[arg(long, default_value_t = 10, conflicts_with_all = ["cgroup", "from"])]
+    pub width: u64,
+    /// Levels below the root.
+    #[arg(long, default_value_t = 3, conflicts_with_all = ["cgroup", "from"])]
+    pub depth: u64,
+    /// Take the groups below this cgroup (v1 cpu controller, or v2).
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    pub cgroup: Option<PathBuf>,
+    /// Take the groups from a listing that `sched save` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// CPUs of the memory layout; more than this machine has show a bigger machine's layout.
+    /// Without it: this machine's number, and 64.
+    #[arg(long, value_name = "N")]
+    pub lanes: Option<u64>,
+    /// Whose structures.
+    #[arg(long, default_value = "both")]
+    pub kernel: Kernels,
+    /// Independent repetitions; each builds everything anew.
+    #[arg(long, default_value_t = 10)]
+    pub runs: u32,
+    /// Where every shuffle starts.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Two short runs at one lane count: a check that it works, not a measurement.
+    #[arg(long)]
+    pub quick: bool,
+}
+
+/// Arguments of `sched save`.
+#[derive(Debug, Args)]
+pub struct SaveArgs {
+    /// The cgroup whose groups are listed (v1 cpu controller, or v2).
+    #[arg(long, value_name = "DIR")]
+    pub cgroup: PathBuf,
+    /// Where to write; standard output by default.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Lanes of the second table of a default run.
+const BIG_MACHINE: u32 = 64;
+/// The longest listing that is read: a million groups with long paths.
+const LONGEST_LISTING: u64 = 1 << 30;
+
+impl TreeArgs {
+    /// The tree that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the input.
+    pub fn tree(&self) -> Result<Tree, String> {
+        let tree = if let Some(dir) = &self.cgroup {
+            cgroup::read(dir).map_err(|error| error.to_string())?
+        } else if let Some(file) = &self.from {
+            let said = |what: String| format!("{}: {what}", file.display());
+            let size = fs::metadata(file).map_err(|error| said(error.to_string()))?.len();
+            if size > LONGEST_LISTING {
+                return Err(said(format!("{size} bytes are more than {LONGEST_LISTING}")));
+            }
+            let text = fs::read(file).map_err(|error| said(error.to_string()))?;
+            listing::parse(&text).map_err(|error| said(error.to_string()))?
+        } else {
+            Tree::regular(self.width, self.depth).map_err(|error| match error {
+                TreeError::Zero(what) => format!("--{error}", error = TreeError::Zero(what)),
+                TreeError::TooMany(_) => {
+                    format!("--width {} --depth {}: {error}", self.width, self.depth)
+                }
+                error => error.to_string(),
+            })?
+        };
+        if tree.groups.is_empty() {
+            let source = self.cgroup.as_ref().or(self.from.as_ref());
+            let source = source.map_or_else(String::new, |path| format!("{}: ", path.display()));
+            return Err(format!("{source}there is no group below the root, so nothing to walk"));
+        }
+        Ok(tree)
+    }
+
+    /// What to measure on `machine`.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the arguments.
+    pub fn config(&self, machine: &Machine, tree: &Tree) -> Result<Config, String> {
+        let own = machine.cpus;
+        let lanes = match self.lanes {
+            Some(lanes) if lanes < u64::from(own) => {
+                return Err(format!(
+                    "--lanes {lanes}: this machine has {own} CPUs, each needs a lane; give {own} \
+                     or more"
+                ));
+            }
+            Some(lanes) => vec![lanes],
+            None if self.quick || own >= BIG_MACHINE => vec![u64::from(own)],
+            None => vec![u64::from(own), u64::from(BIG_MACHINE)],
+        };
+        if self.runs == 0 {
+            return Err("--runs 0: there is nothing to take a median of".to_owned());
+        }
+        fits(&lanes, machine, tree)?;
+        let narrow = |lanes: u64| {
+            u32::try_from(lanes).map_err(|_| format!("--lanes {lanes}: more than 4294967295"))
+        };
+        Ok(Config {
+            kernels: self.kernel,
+            lanes: lanes.into_iter().map(narrow).collect::<Result<_, _>>()?,
+            runs: if self.quick { self.runs.min(2) } else { self.runs },
+            samples: if self.quick { 1 } else { 10 },
+            seed: self.seed,
+        })
+    }
+}
+
+/// Whether the layouts fit the memory that is there, before any of it is taken.
+fn fits(lanes: &[u64], machine: &Machine, tree: &Tree) -> Result<(), String> {
+    // Three layouts at once, each rounded up to 20 lines a group and lane, which covers the heap's
+    // headers, and the spill lane.
+    const BYTES: u128 = 3 * 20 * 64;
+    let most = lanes.iter().copied().max().unwrap_or(0);
+    let wanted = (u128::from(most) + 1) * tree.groups.len() as u128 * BYTES;
+    match machine.available {
+        Some(available) if wanted > u128::from(available) => Err(format!(
+            "{} groups on {most} lanes take {} MiB in the three layouts, {} MiB are there; give \
+             fewer groups or lanes",
+            tree.groups.len(),
+            wanted >> 20,
+            available >> 20
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,94 @@
+//! `sched`: the main program. See the library for what it is made of.
+
+use clap::Parser;
+use sched::cli::{Cli, Command, SaveArgs, TreeArgs};
+use sched::measure::machine::Machine;
+use sched::measure::measure;
+use sched::report::{Report, json, table};
+use sched::tree::{cgroup, listing};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+/// The exit status of bad input.
+const BAD_INPUT: u8 = 2;
+
+/// Why the program ends early, and with which status.
+enum Failure {
+    Input(String),
+    System(String),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            // Help and version.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or("error: bad arguments");
+            eprintln!("sched: {}", line.strip_prefix("error: ").unwrap_or(line));
+            return ExitCode::from(BAD_INPUT);
+        }
+    };
+    let done = match &cli.command {
+        Command::Tree(args) => tree(args),
+        Command::Save(args) => save(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Input(line)) => {
+            eprintln!("sched: {line}");
+            ExitCode::from(BAD_INPUT)
+        }
+        Err(Failure::System(line)) => {
+            eprintln!("sched: {line}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tree(args: &TreeArgs) -> Result<(), Failure> {
+    let machine = Machine::current();
+    let tree = args.tree().map_err(Failure::Input)?;
+    let config = args.config(&machine, &tree).map_err(Failure::Input)?;
+    let backend = corelocal::backend();
+    let results =
+        measure(&config, &machine, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?;
+    let report = Report {
+        machine: &machine,
+        backend: format!("{backend}: {}", backend.reason()),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        tree: &tree,
+        config: &config,
+        results: &results,
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn save(args: &SaveArgs) -> Result<(), Failure> {
+    let tree = cgroup::read(&args.cgroup).map_err(|error| Failure::Input(error.to_string()))?;
+    let mut text = Vec::new();
+    finish(listing::write(&tree, &mut text))?;
+    match &args.output {
+        None => finish(io::stdout().lock().write_all(&text)),
+        Some(path) => File::create(path)
+            .and_then(|mut file| file.write_all(&text))
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display()))),
+    }
+}
+
+/// A reader that stops reading (`sched tree | head`) is no failure.
+fn finish(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::System(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,279 @@
+//! The harness: which trees are built, what is timed in which order, and what comes out.
+//!
+//! Each run builds every layout anew, so that the interval over the runs also covers how lucky a
+//! layout was with its pages. Within a run the layouts take turns, in a freshly shuffled order in
+//! every round, on one thread that is pinned to one CPU after the other.
+//!
+//! The null pair is one copy of L0 under two names. Two copies would differ in their pages, which
+//! is a fact about memory and is in the intervals already; the same copy differs by nothing but
+//! what the harness does, so a difference that it shows is the harness's error.
+
+pub mod machine;
+mod sample;
+pub mod stats;
+
+pub use sample::{Cache, Task};
+
+use crate::layout::{L0, L1b, L2, Layout, Order, StartsWith};
+use crate::model::Model;
+use crate::rng::Rng;
+use crate::structs::{Kernel, v6_14::V6_14, v7_2::V7_2};
+use crate::tree::Tree;
+use corelocal::{Area, CpuId};
+use machine::Machine;
+use sample::{Subject, Sweep, sample};
+use stats::{Estimate, estimate, median};
+
+/// The name of the second copy of L0's results.
+pub const NULL: &str = "L0-null";
+/// The layouts in the order of the output.
+pub const LAYOUTS: [&str; 4] = ["L0", "L1b", "L2", NULL];
+/// A level 2 cache where the system does not tell its size.
+const ASSUMED_L2: u64 = 2 << 20;
+/// CPUs that one run uses; the next run uses the next ones.
+const CPUS_A_RUN: usize = 4;
+
+/// Whose structures are measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Kernels {
+    /// Linux 6.14.
+    #[value(name = "6.14")]
+    V6_14,
+    /// Linux 7.2.
+    #[value(name = "7.2")]
+    V7_2,
+    /// Both.
+    Both,
+}
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Whose structures.
+    pub kernels: Kernels,
+    /// CPUs of the memory layout, one table for each.
+    pub lanes: Vec<u32>,
+    /// Independent repetitions.
+    pub runs: u32,
+    /// Samples of each walk on each CPU in a run, whose median is the run's value.
+    pub samples: u32,
+    /// Where every shuffle starts.
+    pub seed: u64,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// All figures, table by table.
+    pub rows: Vec<Row>,
+    /// The null pair over all walks of one table: a run's value is the median of its changes.
+    pub nulls: Vec<Estimate>,
+}
+
+/// One layout's figures for one walk.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Of [`LAYOUTS`].
+    pub layout: &'static str,
+    /// The kernel whose structures were walked.
+    pub structs: &'static str,
+    /// CPUs of the memory layout.
+    pub lanes: u32,
+    /// In which order objects were allocated.
+    pub order: &'static str,
+    /// What was timed.
+    pub task: Task,
+    /// Nanoseconds a visit.
+    pub ns: Estimate,
+    /// `layout / L0 - 1`, pair by pair within a run.
+    pub change: Estimate,
+    /// Bytes asked for: state and references of all groups.
+    pub bytes: u64,
+    /// Samples that were thrown away.
+    pub rejected: u32,
+    /// Samples that were kept though the thread was switched out.
+    pub disturbed: u32,
+}
+
+/// Measures everything, telling `progress` what is being done.
+///
+/// # Errors
+///
+/// What the system refused, as text.
+pub fn measure(
+    config: &Config,
+    machine: &Machine,
+    tree: &Tree,
+    mut progress: impl FnMut(&str),
+) -> Result<Results, String> {
+    let mut results = Results::default();
+    let sweep = Sweep::new(machine.l2.unwrap_or(ASSUMED_L2));
+    for &lanes in &config.lanes {
+        for shuffled in [false, true] {
+            let setting = Setting { config, machine, tree, lanes, shuffled, sweep: &sweep };
+            if config.kernels != Kernels::V6_14 {
+                setting.measure::<V7_2>(&mut results, &mut progress)?;
+            }
+            if config.kernels != Kernels::V7_2 {
+                setting.measure::<V6_14>(&mut results, &mut progress)?;
+            }
+        }
+    }
+    Ok(results)
+}
+
+/// What one table is about.
+struct Setting<'a> {
+    config: &'a Config,
+    machine: &'a Machine,
+    tree: &'a Tree,
+    lanes: u32,
+    shuffled: bool,
+    sweep: &'a Sweep,
+}
+
+/// The samples of one layout for one walk.
+#[derive(Clone, Debug, Default)]
+struct Series {
+    /// One value a run.
+    ns: Vec<f64>,
+    rejected: u32,
+    disturbed: u32,
+}
+
+impl Setting<'_> {
+    fn measure<K: Kernel>(
+        &self,
+        results: &mut Results,
+        progress: &mut impl FnMut(&str),
+    ) -> Result<(), String>
+    where
+        K::State: StartsWith<K::CfsRq>,
+        K::CfsRq: StartsWith<K::CfsRq>,
+    {
+        let tasks = Task::all();
+        let mut series = vec![[(); LAYOUTS.len()].map(|()| Series::default()); tasks.len()];
+        for run in 0..self.config.runs {
+            progress(&format!(
+                "structures of {}, {} lanes, {} order: run {} of {}",
+                K::NAME,
+                self.lanes,
+                self.order(run).name(),
+                run + 1,
+                self.config.runs
+            ));
+            let area = self.area()?;
+            let l0 = self.build::<L0<K>>(run, &area)?;
+            let l1b = self.build::<L1b<K>>(run, &area)?;
+            let l2 = self.build::<L2<K>>(run, &area)?;
+            let subjects: [&dyn Subject; LAYOUTS.len()] = [&l0, &l1b, &l2, &l0];
+            self.run(run, &tasks, subjects, &mut series)?;
+        }
+        let groups = self.tree.groups.len() as u64;
+        let cpus = self.lanes as usize;
+        let (l0, l1b, l2) =
+            (L0::<K>::group_bytes(cpus), L1b::<K>::group_bytes(cpus), L2::<K>::group_bytes(cpus));
+        let bytes = [l0, l1b, l2, l0].map(|group| group * groups);
+        results.rows.extend(self.rows(K::NAME, &tasks, &series, bytes));
+        results.nulls.push(self.null(&series));
+        Ok(())
+    }
+
+    /// The order of allocation; a shuffled one differs from run to run.
+    fn order(&self, run: u32) -> Order {
+        let seed = self.config.seed.wrapping_add(u64::from(run));
+        if self.shuffled { Order::Shuffled(seed) } else { Order::Allocation }
+    }
+
+    fn area(&self) -> Result<Area, String> {
+        Area::builder().cpus(self.lanes).build().map_err(|error| error.to_string())
+    }
+
+    fn build<L: Layout>(&self, run: u32, area: &Area) -> Result<Model<L>, String> {
+        Model::build(self.tree, self.lanes, self.order(run), area)
+            .map_err(|error| format!("building {}: {error}", L::NAME))
+    }
+
+    /// The CPUs of a run: all, or a few of many, the next run taking the next ones.
+    fn cpus(&self, run: u32) -> Vec<CpuId> {
+        let allowed = &self.machine.allowed;
+        let count = allowed.len().min(CPUS_A_RUN);
+        let first = run as usize * count;
+        (first..first + count).map(|at| CpuId::new(allowed[at % allowed.len()])).collect()
+    }
+
+    /// One run: every task, on every CPU, every layout in turn.
+    fn run(
+        &self,
+        run: u32,
+        tasks: &[Task],
+        subjects: [&dyn Subject; LAYOUTS.len()],
+        series: &mut [[Series; LAYOUTS.len()]],
+    ) -> Result<(), String> {
+        let mut rng = Rng::new(self.config.seed ^ u64::from(run) << 32);
+        let mut order: Vec<usize> = (0..tasks.len()).collect();
+        let mut values = vec![[(); LAYOUTS.len()].map(|()| Vec::new()); tasks.len()];
+        for cpu in self.cpus(run) {
+            machine::pin(cpu)?;
+            rng.shuffle(&mut order);
+            for &at in &order {
+                for _ in 0..self.config.samples {
+                    let mut turn = [0, 1, 2, 3];
+                    rng.shuffle(&mut turn);
+                    for layout in turn {
+                        let sample = sample(subjects[layout], tasks[at], cpu, self.sweep);
+                        values[at][layout].push(sample.ns);
+                        series[at][layout].rejected += sample.rejected;
+                        series[at][layout].disturbed += u32::from(sample.disturbed);
+                    }
+                }
+            }
+        }
+        for (all, of_task) in series.iter_mut().zip(&values) {
+            for (one, of_layout) in all.iter_mut().zip(of_task) {
+                one.ns.push(median(of_layout));
+            }
+        }
+        Ok(())
+    }
+
+    /// The null pair over all walks.
+    fn null(&self, series: &[[Series; LAYOUTS.len()]]) -> Estimate {
+        let of_run = |run: usize| {
+            let changes: Vec<f64> =
+                series.iter().map(|s| s[3].ns[run] / s[0].ns[run] - 1.0).collect();
+            median(&changes)
+        };
+        let runs: Vec<f64> = (0..self.config.runs as usize).map(of_run).collect();
+        estimate(&runs)
+    }
+
+    fn rows(
+        &self,
+        structs: &'static str,
+        tasks: &[Task],
+        series: &[[Series; LAYOUTS.len()]],
+        bytes: [u64; LAYOUTS.len()],
+    ) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (&task, of_task) in tasks.iter().zip(series) {
+            for (layout, one) in of_task.iter().enumerate() {
+                let pairs = one.ns.iter().zip(&of_task[0].ns);
+                let changes: Vec<f64> = pairs.map(|(ns, base)| ns / base - 1.0).collect();
+                rows.push(Row {
+                    layout: LAYOUTS[layout],
+                    structs,
+                    lanes: self.lanes,
+                    order: self.order(0).name(),
+                    task,
+                    ns: estimate(&one.ns),
+                    change: estimate(&changes),
+                    bytes: bytes[layout],
+                    rejected: one.rejected,
+                    disturbed: one.disturbed,
+                });
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,90 @@
+//! The fields that the walks touch, by name, so that one walk serves both kernels.
+
+use super::common::{LoadWeight, Removed, SchedAvg};
+use super::{v6_14, v7_2};
+use crate::link::{LeafLinks, Link};
+use crate::word::{I32, I64, U8, U32, U64};
+
+/// Which type of queue an entity waits in and owns.
+pub trait InQueue: Sized {
+    /// The queue type.
+    type CfsRq;
+}
+
+impl InQueue for v6_14::SchedEntity {
+    type CfsRq = v6_14::CfsRq;
+}
+
+impl InQueue for v7_2::SchedEntity {
+    type CfsRq = v7_2::CfsRq;
+}
+
+macro_rules! fields {
+    ($(#[$meta:meta])* pub trait $name:ident: $super:ident $list:tt for $($for:ty),*) => {
+        fields! { @trait $(#[$meta])* $name: $super $list }
+        $(fields! { @impl $name, $for, $list })*
+    };
+    (@trait $(#[$meta:meta])* $name:ident: $super:ident { $($field:ident: $ty:ty,)* }) => {
+        $(#[$meta])*
+        pub trait $name: $super {
+            $(
+                #[doc = concat!("The field `", stringify!($field), "`.")]
+                fn $field(&self) -> &$ty;
+            )*
+        }
+    };
+    (@impl $name:ident, $for:ty, { $($field:ident: $ty:ty,)* }) => {
+        impl $name for $for {
+            $(
+                #[inline(always)]
+                fn $field(&self) -> &$ty {
+                    &self.$field
+                }
+            )*
+        }
+    };
+}
+
+fields! {
+    /// Fields of a `cfs_rq`.
+    pub trait CfsRqFields: Sized {
+        load: LoadWeight,
+        nr_queued: U32,
+        h_nr_runnable: U32,
+        curr: U64,
+        avg: SchedAvg,
+        removed: Removed,
+        last_update_tg_load_avg: U64,
+        tg_load_avg_contrib: U64,
+        propagate: I64,
+        rq: U64,
+        on_list: I32,
+        leaf_cfs_rq_list: LeafLinks<Self>,
+        tg: U64,
+        runtime_enabled: I32,
+        runtime_remaining: I64,
+        throttled_pelt_idle: U64,
+        throttled_clock_pelt: U64,
+        throttled_clock_pelt_time: U64,
+        throttled_clock_self: U64,
+        throttled_clock_self_time: U64,
+        throttled: I32,
+        throttle_count: I32,
+    }
+    for v6_14::CfsRq, v7_2::CfsRq
+}
+
+fields! {
+    /// Fields of a group's entity.
+    pub trait SeFields: InQueue {
+        load: LoadWeight,
+        on_rq: U8,
+        depth: I32,
+        parent: Link<Self>,
+        cfs_rq: Link<Self::CfsRq>,
+        my_q: Link<Self::CfsRq>,
+        runnable_weight: U64,
+        avg: SchedAvg,
+    }
+    for v6_14::SchedEntity, v7_2::SchedEntity
+}

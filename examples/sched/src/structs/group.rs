@@ -1,0 +1,86 @@
+//! The task group: one for the whole machine, about 1 KiB, the same in every layout but for the
+//! references that lead to its per-CPU state.
+
+use crate::word::{I32, U32, U64};
+use core::mem::offset_of;
+
+/// Quota of processor time in each period.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Bandwidth {
+    /// Microseconds; `u64::MAX` without a limit.
+    pub quota: U64,
+    /// Microseconds.
+    pub period: U64,
+    /// The pool, the timers and the counters of periods, which the model does not run.
+    pub rest: [U64; 27],
+}
+
+/// A task group whose per-CPU state is reached through `R`.
+///
+/// The field order is the kernel's; `R` shares a line with the shares, the summed load has a line
+/// of its own, and so have the links of the tree.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TaskGroup<R> {
+    /// The cgroup's own part.
+    css: [U64; 24],
+    /// Whether the group is idle.
+    pub idle: I32,
+    /// References to the per-CPU state.
+    pub refs: R,
+    /// The weight, scaled by 1024.
+    pub shares: U64,
+    /// The load that the CPUs have reported, on a line of its own.
+    pub load_avg: LoadAvg,
+    /// The real-time and extensible schedulers' parts.
+    others: [U64; 32],
+    /// The links of the tree.
+    pub links: TreeLinks,
+    /// Quota and period.
+    pub bandwidth: Bandwidth,
+}
+
+/// The sum of the CPUs' loads.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct LoadAvg(pub U64);
+
+/// Indices of the neighbours in the tree; [`TreeLinks::NONE`] where there is none.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct TreeLinks {
+    /// The parent.
+    pub parent: U32,
+    /// The next child of the same parent.
+    pub sibling: U32,
+    /// The first child.
+    pub child: U32,
+}
+
+impl TreeLinks {
+    /// No neighbour.
+    pub const NONE: u32 = u32::MAX;
+}
+
+impl<R> TaskGroup<R> {
+    /// A group without neighbours, shares or quota.
+    pub fn new(refs: R) -> Self {
+        const { assert!(offset_of!(Self, refs) / 64 == offset_of!(Self, shares) / 64) };
+        let group = Self {
+            css: Default::default(),
+            idle: I32::default(),
+            refs,
+            shares: U64::default(),
+            load_avg: LoadAvg::default(),
+            others: Default::default(),
+            links: TreeLinks::default(),
+            bandwidth: Bandwidth::default(),
+        };
+        for link in [&group.links.parent, &group.links.sibling, &group.links.child] {
+            link.set(TreeLinks::NONE);
+        }
+        group.bandwidth.quota.set(u64::MAX);
+        group
+    }
+}

@@ -1,0 +1,51 @@
+//! The words that the model's structures are made of.
+//!
+//! Each is an atomic with relaxed loads and stores, which compile to plain moves: the walks cost
+//! what the kernel's plain fields cost, and a reader beside a writer is no data race.
+
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+macro_rules! word {
+    ($($(#[$doc:meta])* $name:ident, $atomic:ident, $plain:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        #[repr(transparent)]
+        pub struct $name($atomic);
+
+        impl $name {
+            /// The value.
+            #[inline(always)]
+            pub fn get(&self) -> $plain {
+                // Relaxed: a field's value publishes nothing; the run queue's lock or the
+                // group table orders what must be ordered.
+                self.0.load(Ordering::Relaxed)
+            }
+
+            /// Stores `value`.
+            #[inline(always)]
+            pub fn set(&self, value: $plain) {
+                // Relaxed: as in `get`.
+                self.0.store(value, Ordering::Relaxed);
+            }
+
+            /// Adds `value`, wrapping, by a load and a store: the caller is the only writer.
+            #[inline(always)]
+            pub fn add(&self, value: $plain) {
+                self.set(self.get().wrapping_add(value));
+            }
+        }
+    )*};
+}
+
+word! {
+    /// A `u64` field.
+    U64, AtomicU64, u64;
+    /// An `i64` field.
+    I64, AtomicI64, i64;
+    /// A `u32` field.
+    U32, AtomicU32, u32;
+    /// An `i32` field.
+    I32, AtomicI32, i32;
+    /// A `u8` field.
+    U8, AtomicU8, u8;
+}

@@ -1,0 +1,167 @@
+//! The binary as people use it: bad input is one line and status 2, a small tree is measured.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn sched(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sched")).args(args).output().expect("the binary runs")
+}
+
+/// Runs with bad input and returns the line that was said.
+fn refused(args: &[&str]) -> String {
+    let output = sched(args);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    assert!(output.stdout.is_empty(), "{args:?} printed something all the same");
+    assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
+    said
+}
+
+fn file(dir: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = dir.path().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn bad_input_is_one_line_and_status_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let listing = |name: &str, text: &str| file(&dir, name, text);
+    let twice = listing("twice", "/a 2 max 1\n/a 2 max 1\n");
+    let orphan = listing("orphan", "/a/b 2 max 1\n");
+    let number = listing("number", "/a 2 max 1\n\n/b 2 12x 1\n");
+    let loops = listing("loops", "/a 2 max 1\n/a/../a 2 max 1\n");
+    let empty = listing("empty", "# nothing\n");
+    fs::create_dir(path("plain")).unwrap();
+    let cases: [(&[&str], &str); 19] = [
+        (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
+        (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
+        (&["tree", "--cgroup", &path("plain")], "not a cgroup"),
+        (&["tree", "--cgroup", &twice], "Not a directory"),
+        (&["tree", "--from", &path("missing")], "No such file or directory"),
+        (&["tree", "--from", &twice], "cycle"),
+        (&["tree", "--from", &loops], "line 2"),
+        (&["tree", "--from", &orphan], "orphan"),
+        (&["tree", "--from", &number], "line 3: quota '12x' is not a number"),
+        (&["tree", "--from", &empty], "no group"),
+        (&["tree", "--width", "0"], "width is 0"),
+        (&["tree", "--depth", "0"], "depth is 0"),
+        (&["tree", "--width", "1000", "--depth", "3"], "1001001000 groups are more than the limit"),
+        (&["tree", "--width", "9", "--depth", "18446744073709551615"], "limit of 1000000"),
+        (&["tree", "--lanes", "0"], "--lanes 0"),
+        (&["tree", "--lanes", "1000000000"], "MiB"),
+        (&["tree", "--runs", "0"], "--runs 0"),
+        (&["tree", "--width", "ten"], "ten"),
+        (&["tree", "--from", &twice, "--cgroup", &twice], "cannot be used with"),
+    ];
+    for (args, expected) in cases {
+        let said = refused(args);
+        assert!(said.contains(expected), "{args:?}: {said:?} does not say {expected:?}");
+    }
+}
+
+fn parsed(args: &[&str]) -> Value {
+    let output = sched(args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{args:?}: {said}");
+    // Exactly one object, or this fails.
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn text(row: &Value, key: &str) -> String {
+    row[key].as_str().unwrap_or_else(|| panic!("{key} is no string in {row}")).to_owned()
+}
+
+#[test]
+fn json_has_every_layout_and_operation() {
+    let object = parsed(&["tree", "--quick", "--json", "--width", "3", "--depth", "2"]);
+    assert_eq!(object["tree"]["groups"], 12);
+    assert_eq!((&object["tree"]["width"], &object["tree"]["depth"]), (&3.into(), &2.into()));
+    assert!(object["machine"]["cpus"].as_u64().unwrap() >= 1);
+    assert!(!text(&object, "backend").is_empty());
+    let mut seen = BTreeSet::new();
+    for row in object["results"].as_array().unwrap() {
+        for key in ["median", "lo", "hi"] {
+            assert!(row["ns"][key].as_f64().unwrap() > 0.0, "{row}");
+            assert!(row["change"][key].is_f64(), "{row}");
+        }
+        let (lo, hi) = (row["ns"]["lo"].as_f64().unwrap(), row["ns"]["hi"].as_f64().unwrap());
+        assert!((lo..=hi).contains(&row["ns"]["median"].as_f64().unwrap()), "{row}");
+        assert!(row["bytes"].as_u64().unwrap() > 0 && row["lanes"].as_u64().unwrap() > 0);
+        let keys = ["structs", "layout", "order", "cache", "operation"].map(|key| text(row, key));
+        assert!(seen.insert((keys, row["dependent"].as_bool().unwrap())), "twice: {row}");
+    }
+    for structs in ["6.14", "7.2"] {
+        for layout in ["L0", "L1b", "L2", "L0-null"] {
+            for order in ["allocation", "shuffled"] {
+                for cache in ["warm", "swept"] {
+                    for (operation, dependent) in [
+                        ("cpu_walk", true),
+                        ("cpu_walk", false),
+                        ("blocked", true),
+                        ("blocked", false),
+                        ("throttle", false),
+                        ("unthrottle", false),
+                        ("group_walk", false),
+                    ] {
+                        let keys = [structs, layout, order, cache, operation].map(String::from);
+                        assert!(seen.remove(&(keys.clone(), dependent)), "{keys:?} is missing");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen.is_empty(), "unexpected: {seen:?}");
+}
+
+#[test]
+fn the_table_names_layout_regime_and_null_pair() {
+    let lanes = "70";
+    let output = sched(&[
+        "tree", "--quick", "--width", "2", "--depth", "2", "--lanes", lanes, "--runs", "1",
+    ]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for part in ["70 lanes (a bigger machine's", "group_walk", "null pair", "Regime:", "backend"] {
+        assert!(table.contains(part), "{part:?} is not in\n{table}");
+    }
+}
+
+fn cgroup(root: &Path, name: &str, files: &[(&str, &str)]) {
+    let dir = root.join(name);
+    fs::create_dir_all(&dir).unwrap();
+    for (file, text) in files {
+        fs::write(dir.join(file), text).unwrap();
+    }
+}
+
+#[test]
+fn a_saved_hierarchy_is_walked_elsewhere() {
+    let root = tempfile::tempdir().unwrap();
+    cgroup(root.path(), "", &[("cgroup.controllers", "cpu")]);
+    cgroup(root.path(), "a", &[("cpu.weight", "100"), ("cpu.max", "max 100000")]);
+    cgroup(root.path(), "a/b", &[("cpu.weight", "50"), ("cpu.max", "5000 10000")]);
+    cgroup(root.path(), "c d", &[("cpu.weight", "1")]);
+    let dir = root.path().to_str().unwrap();
+    let output = sched(&["save", "--cgroup", dir]);
+    let listing = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = listing.lines().filter(|line| !line.starts_with('#')).collect();
+    let expected = ["/a 1024 max 100000", "/a/b 512 5000 10000", "/c\\040d 10 max 100000"];
+    assert_eq!(lines, expected);
+
+    let saved = root.path().join("saved").to_str().unwrap().to_owned();
+    assert!(sched(&["save", "--cgroup", dir, "-o", &saved]).status.success());
+    assert_eq!(fs::read_to_string(&saved).unwrap(), listing);
+    for source in [["--from", &saved], ["--cgroup", dir]] {
+        let mut args = vec!["tree", "--quick", "--json", "--kernel", "7.2"];
+        args.extend(source);
+        let tree = &parsed(&args)["tree"];
+        let shape = ["groups", "width", "depth"].map(|key| tree[key].as_u64().unwrap());
+        assert_eq!(shape, [3, 2, 2]);
+    }
+}

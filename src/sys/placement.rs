@@ -1,0 +1,177 @@
+//! Which memory node a page comes from: advice, for pages that are touched for the first time.
+//!
+//! A policy for the calling thread while it initialises a lane, and no policy of a mapping: one a
+//! lane would split the mapping into as many, and the system's limit on mappings is the whole
+//! process's. Where there is one node, or the system refuses, or the thread has a policy of its
+//! own (`numactl`), nothing is done.
+
+use super::topology::Topology;
+use crate::cpu::CpuId;
+use crate::sync::Ordering;
+use crate::sync::plain::AtomicU32;
+
+/// First touches go to a CPU's node while this lives.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    topology: Option<&'static Topology>,
+    /// The node that the thread's policy names now.
+    node: Option<u32>,
+}
+
+impl Placement {
+    /// Nothing is advised yet; `wanted` is whether anything ever will be.
+    #[inline]
+    pub(crate) fn new(wanted: bool) -> Self {
+        // Relaxed: the word is the whole message.
+        let wanted = wanted && NODES.load(Ordering::Relaxed) != ONE;
+        Self { topology: if wanted { machine() } else { None }, node: None }
+    }
+
+    /// From here on first touches go to the node of `cpu`, if that can be had.
+    #[inline]
+    pub(crate) fn advise(&mut self, cpu: CpuId) {
+        if let Some(topology) = self.topology {
+            self.advise_slow(topology, cpu);
+        }
+    }
+
+    #[cold]
+    fn advise_slow(&mut self, topology: &Topology, cpu: CpuId) {
+        let Some(node) = topology.memory_node_of(cpu) else { return };
+        if self.node != Some(node) {
+            if os::prefer(Some(node)) {
+                self.node = Some(node);
+            } else {
+                self.topology = None; // refused: not asked again
+            }
+        }
+    }
+}
+
+/// Whether there is one node, or several: read once, since it costs files.
+static NODES: AtomicU32 = AtomicU32::new(UNASKED);
+const UNASKED: u32 = 0;
+const ONE: u32 = 1;
+const SEVERAL: u32 = 2;
+
+impl Drop for Placement {
+    fn drop(&mut self) {
+        if self.node.is_some() {
+            os::prefer(None);
+        }
+    }
+}
+
+/// The machine, if it has nodes to choose from and the thread leaves the choice to us.
+#[cfg(not(corelocal_loom))]
+#[cold]
+fn machine() -> Option<&'static Topology> {
+    let topology = Topology::current();
+    // Relaxed, both: as in `new`; threads that race find the same.
+    if NODES.load(Ordering::Relaxed) == UNASKED {
+        let nodes = if topology.has_nodes() { SEVERAL } else { ONE };
+        NODES.store(nodes, Ordering::Relaxed);
+    }
+    (NODES.load(Ordering::Relaxed) == SEVERAL && os::is_default()).then_some(topology)
+}
+
+#[cfg(corelocal_loom)]
+fn machine() -> Option<&'static Topology> {
+    None
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+#[allow(unsafe_code, reason = "system calls that libc has no function for")]
+mod os {
+    use crate::sync::Ordering;
+    use crate::sync::plain::AtomicU32;
+    use core::ffi::c_long;
+    use core::ptr;
+
+    /// Set when a call was refused: a sandbox does not change its mind.
+    static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+    /// The highest node that a policy can name here.
+    const MOST: usize = 1024;
+
+    fn refused(status: c_long) -> bool {
+        if status != 0 {
+            // Relaxed: the word is the whole message.
+            REFUSED.store(1, Ordering::Relaxed);
+        }
+        status != 0
+    }
+
+    /// Prefers `node` for this thread's first touches, or goes back to the default.
+    pub(super) fn prefer(node: Option<u32>) -> bool {
+        let mut mask = [0_u64; MOST / 64];
+        let policy = match node {
+            Some(node) if (node as usize) < MOST => {
+                mask[node as usize / 64] = 1 << (node % 64);
+                libc::MPOL_PREFERRED
+            }
+            Some(_) => return false,
+            None => libc::MPOL_DEFAULT,
+        };
+        // One bit more than there are: the kernel takes the number as exclusive.
+        let (nodes, bits) = match node {
+            Some(_) => (mask.as_ptr(), MOST + 1),
+            None => (ptr::null(), 0),
+        };
+        // SAFETY: reads `MOST` bits at `nodes`, which is what is there (or none).
+        !refused(unsafe { libc::syscall(libc::SYS_set_mempolicy, policy, nodes, bits) })
+    }
+
+    /// Whether this thread has no policy of its own, and we may set one.
+    pub(super) fn is_default() -> bool {
+        // Relaxed: as in `refused`.
+        if REFUSED.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        let mut policy = libc::MPOL_PREFERRED;
+        let (none, zero) = (ptr::null_mut::<u64>(), 0_usize);
+        // SAFETY: writes an `int` at the pointer, which is a living local, and no mask.
+        let status = unsafe {
+            libc::syscall(libc::SYS_get_mempolicy, &raw mut policy, none, zero, zero, zero)
+        };
+        !refused(status) && policy == libc::MPOL_DEFAULT
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod os {
+    pub(super) fn prefer(_: Option<u32>) -> bool {
+        false
+    }
+
+    #[cfg(not(corelocal_loom))]
+    pub(super) fn is_default() -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_put_back() {
+        if !os::is_default() {
+            println!("skipped: memory policies are refused here, or this thread has one");
+            return;
+        }
+        let mut placement = Placement { topology: Some(Topology::current()), node: None };
+        placement.advise(CpuId::new(0));
+        assert_eq!(placement.node, Topology::current().memory_node_of(CpuId::new(0)));
+        assert_eq!(os::is_default(), placement.node.is_none());
+        drop(placement);
+        assert!(os::is_default());
+    }
+
+    #[test]
+    fn a_machine_with_one_node_is_left_alone() {
+        if Topology::current().nodes().len() == 1 {
+            assert!(Placement::new(true).topology.is_none());
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Allocation and freeing in any order, from threads and from forked children, against a model.
+#![cfg(all(feature = "std", target_os = "linux"))]
+#![allow(unsafe_code, reason = "forks, and writes to copies through raw handles")]
+
+mod common;
+
+use common::{Rng, alone, stress};
+use corelocal::percpu::PerCpuRef;
+use corelocal::{Area, Lane, PerCpu, PerCpuCell, PerCpuPtr};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An object of some type, without its type.
+struct Object {
+    shape: &'static Shape,
+    /// Lane 0's copy; what `PerCpu::into_raw` gave.
+    lane0: *mut u8,
+}
+
+// SAFETY: the bytes belong to the object's owner, whichever thread that is.
+unsafe impl Send for Object {}
+
+/// What a type's size and alignment decide, and how to make and drop objects of it.
+struct Shape {
+    size: usize,
+    align: usize,
+    stride: usize,
+    offset: fn(*mut u8) -> usize,
+    make: fn(&Area) -> *mut u8,
+    free: unsafe fn(*mut u8),
+}
+
+#[repr(C, align(64))]
+struct Lines<const N: usize>([[u8; 64]; N]);
+#[repr(C, align(512))]
+struct Aligned<const N: usize>([[u8; 512]; N]);
+#[repr(C, align(4096))]
+struct Pages<const N: usize>([[u8; 4096]; N]);
+
+impl Shape {
+    const fn of<T>() -> Self {
+        Self {
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+            stride: PerCpuRef::<T>::STRIDE,
+            offset: |lane0| raw::<T>(lane0).offset(),
+            make: |area| {
+                let raw = PerCpu::into_raw(area.try_alloc_uninit::<T>().expect("there is memory"));
+                // SAFETY: the object lives, and every object has the lane of CPU 0.
+                unsafe { raw.at(Lane::of_cpu(0.into())) }.cast()
+            },
+            // SAFETY: the caller gives the object up.
+            free: |lane0| drop(unsafe { PerCpu::from_raw(raw::<T>(lane0)) }),
+        }
+    }
+}
+
+/// The raw handle whose word is `lane0`.
+fn raw<T>(lane0: *mut u8) -> PerCpuPtr<MaybeUninit<T>> {
+    const { assert!(size_of::<PerCpuPtr<T>>() == size_of::<*mut u8>()) };
+    // SAFETY: a raw handle is the address of lane 0's copy (its documentation says: one word), and
+    // `make` got the word from the handle of an object of this type.
+    unsafe { std::mem::transmute_copy(&lane0) }
+}
+
+static SHAPES: [Shape; 24] = [
+    Shape::of::<u8>(),
+    Shape::of::<u64>(),
+    Shape::of::<u64>(),
+    Shape::of::<[u64; 2]>(),
+    Shape::of::<[u64; 3]>(),
+    Shape::of::<[u64; 5]>(),
+    Shape::of::<[u8; 60]>(),
+    Shape::of::<Lines<1>>(),
+    Shape::of::<[u64; 13]>(),
+    Shape::of::<Lines<2>>(),
+    Shape::of::<[u64; 29]>(),
+    Shape::of::<Lines<6>>(),
+    Shape::of::<[u64; 80]>(),
+    Shape::of::<[u64; 128]>(),
+    Shape::of::<[u8; 1500]>(),
+    Shape::of::<Lines<32>>(),
+    Shape::of::<[u64; 400]>(),
+    Shape::of::<[u64; 512]>(),
+    Shape::of::<Aligned<1>>(),
+    Shape::of::<[u8; 9000]>(),
+    Shape::of::<Pages<1>>(),
+    Shape::of::<Pages<4>>(),
+    Shape::of::<[u64; 5000]>(),
+    Shape::of::<[u64; 10_000]>(),
+];
+
+impl Object {
+    fn new(area: &Area, shape: &'static Shape) -> Self {
+        Self { shape, lane0: (shape.make)(area) }
+    }
+
+    /// Puts a canary in the first and the last bytes of every lane.
+    fn mark(&self, lanes: usize, mark: u64) {
+        self.each_end(lanes, |at, byte| {
+            // SAFETY: within the copy, which is ours alone.
+            unsafe { at.write(mark.to_ne_bytes()[byte]) };
+        });
+    }
+
+    /// Whether the canaries live.
+    fn is_marked(&self, lanes: usize, mark: u64) -> bool {
+        let mut good = true;
+        // SAFETY: written by `mark`.
+        self.each_end(lanes, |at, byte| good &= unsafe { at.read() } == mark.to_ne_bytes()[byte]);
+        good
+    }
+
+    fn each_end(&self, lanes: usize, mut f: impl FnMut(*mut u8, usize)) {
+        let ends = self.shape.size.min(8);
+        for lane in 0..lanes {
+            for byte in 0..ends {
+                let first = lane * self.shape.stride + byte;
+                f(self.lane0.wrapping_add(first), byte);
+                f(self.lane0.wrapping_add(first + self.shape.size - ends), byte);
+            }
+        }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // SAFETY: made by `make` of the same shape, and given up here.
+        unsafe { (self.shape.free)(self.lane0) };
+    }
+}
+
+/// The plain model: which bytes of lane 0 are taken.
+#[derive(Default)]
+struct Model(BTreeMap<usize, usize>);
+
+impl Model {
+    fn insert(&mut self, object: &Object) {
+        let (start, shape) = (object.lane0.addr(), object.shape);
+        let end = start + shape.size;
+        assert_eq!(start % shape.align, 0);
+        let before = self.0.range(..end).next_back();
+        assert!(before.is_none_or(|(_, other)| *other <= start), "two live objects overlap");
+        let (_, room) = (self.0.insert(start, end), shape.stride - 4096);
+        assert!((shape.offset)(object.lane0) + shape.size <= room, "beyond the end of a lane");
+    }
+
+    fn remove(&mut self, object: &Object) {
+        assert_eq!(
+            self.0.remove(&object.lane0.addr()),
+            Some(object.lane0.addr() + object.shape.size)
+        );
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.iter().map(|(start, end)| end - start).sum()
+    }
+}
+
+fn area(cpus: u32) -> Area {
+    Area::builder().cpus(cpus).build().expect("as many as this machine has, or more")
+}
+
+#[track_caller]
+fn is_empty(area: &Area) {
+    let stats = area.stats();
+    assert!(stats.live == 0 && stats.chunks <= 1, "{stats:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..<_>::default() })]
+
+    /// Numbers below `SHAPES.len()` allocate, the others free one of those that live.
+    #[test]
+    fn objects_never_overlap_and_everything_comes_back(
+        steps in prop::collection::vec(0..2 * SHAPES.len(), 1..600),
+        cpus in prop::sample::select(&[0_u32, 5, 64][..]),
+    ) {
+        let Ok(area) = Area::builder().cpus(cpus).build() else { return Ok(()) };
+        let (lanes, mut model, mut live) = (area.lanes(), Model::default(), Vec::new());
+        for (step, mark) in steps.into_iter().zip(1..) {
+            if let Some(shape) = SHAPES.get(step) {
+                let object = Object::new(&area, shape);
+                model.insert(&object);
+                object.mark(lanes, mark);
+                live.push((object, mark));
+            } else if !live.is_empty() {
+                let (object, mark) = live.swap_remove(step * 7 % live.len());
+                prop_assert!(object.is_marked(lanes, mark), "somebody wrote to it");
+                model.remove(&object);
+            }
+            prop_assert!(area.stats().live >= model.bytes() * lanes);
+        }
+        prop_assert!(live.iter().all(|(object, mark)| object.is_marked(lanes, *mark)));
+        drop(live);
+        is_empty(&area);
+    }
+}
+
+/// One of the sizes that programs have: mostly small, seldom larger than a page.
+fn usual(rng: &mut Rng) -> &'static Shape {
+    let most = if rng.below(64) == 0 { SHAPES.len() - 1 } else { 18 };
+    &SHAPES[rng.below(most)]
+}
+
+/// 10^6 allocations and frees of mixed sizes: the address space follows what lives. (A tenth of
+/// them without optimisation, unless `CORELOCAL_STRESS` asks for more.)
+#[test]
+fn the_reservation_stays_near_the_peak_of_live_bytes() {
+    let steps =
+        if cfg!(debug_assertions) { 100_000 * stress().min(10) } else { 1_000_000 } as usize;
+    let area = area(0);
+    let (mut rng, mut live) = (Rng::new(7), Vec::<Object>::new());
+    let (mut bytes, mut peak, mut most) = (0, 0, 0);
+    for step in 0..steps {
+        // The number of objects swings between 500 and 4500, as a program's load does.
+        let phase = step % 80_000;
+        let wanted = 500 + phase.min(80_000 - phase) / 10;
+        if live.len() < wanted + rng.below(100) {
+            live.push(Object::new(&area, usual(&mut rng)));
+            bytes += live.last().unwrap().shape.size * area.lanes();
+            peak = peak.max(bytes);
+        } else {
+            let gone = live.swap_remove(rng.below(live.len()));
+            bytes -= gone.shape.size * area.lanes();
+        }
+        if step % 1000 == 0 {
+            most = most.max(area.stats().reserved);
+        }
+    }
+    let ratio = most as f64 / peak as f64;
+    println!("peak {} KiB live, {} KiB reserved: {ratio:.3}", peak >> 10, most >> 10);
+    assert!(ratio <= 1.5, "{most} bytes reserved for {peak} at the peak: {ratio:.3}");
+    drop(live);
+    is_empty(&area);
+}
+
+/// Two threads allocate and free at random, also what the other one made; a canary in each lane.
+#[test]
+fn two_threads_that_allocate_and_free_never_meet() {
+    let steps = 20_000 * stress();
+    let area = area(5);
+    let shared = Mutex::new(Vec::<(Object, u64)>::new());
+    let work = |seed: u64| {
+        let (mut rng, mut own) = (Rng::new(seed), Vec::<(Object, u64)>::new());
+        for step in 0..steps {
+            match rng.below(8) {
+                0..4 if own.len() < 500 => {
+                    let object = Object::new(&area, usual(&mut rng));
+                    let mark = seed << 56 | step;
+                    object.mark(area.lanes(), mark);
+                    own.push((object, mark));
+                }
+                4 => shared.lock().unwrap().extend(own.pop()),
+                5 => own.extend(shared.lock().unwrap().pop()),
+                _ if !own.is_empty() => {
+                    let (object, mark) = own.swap_remove(rng.below(own.len()));
+                    assert!(object.is_marked(area.lanes(), mark), "somebody wrote to it");
+                }
+                _ => {}
+            }
+        }
+        assert!(own.iter().all(|(object, mark)| object.is_marked(area.lanes(), *mark)));
+    };
+    std::thread::scope(|scope| {
+        let threads = [1, 2].map(|seed| scope.spawn(move || work(seed)));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    shared.lock().unwrap().clear();
+    is_empty(&area);
+}
+
+/// Threads that empty a chunk and fill it again: it is given back, or used, never both.
+#[test]
+fn a_chunk_that_becomes_empty_while_others_allocate_is_not_lost() {
+    let rounds = 3000 * stress();
+    let area = area(5);
+    std::thread::scope(|scope| {
+        for seed in 0..4_u64 {
+            let area = &area;
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    // Each fills most of a chunk: every free of the last one empties it.
+                    let shape = if round % 2 == 0 { &SHAPES[16] } else { &SHAPES[22] };
+                    let objects: Vec<_> = (0..8).map(|_| Object::new(area, shape)).collect();
+                    let mark = seed << 56 | round;
+                    objects.iter().for_each(|object| object.mark(area.lanes(), mark));
+                    let good = objects.iter().all(|object| object.is_marked(area.lanes(), mark));
+                    assert!(good, "somebody wrote to it");
+                }
+            });
+        }
+    });
+    is_empty(&area);
+}
+
+corelocal::per_cpu! { static FORKED: PerCpuCell<u64>; }
+
+/// What a child does after `fork`, while the threads that may have held something are gone.
+/// Nothing here allocates from the heap, whose locks are another matter.
+fn child(seed: u64) -> i32 {
+    let before = FORKED.sum();
+    (0..1000).for_each(|_| FORKED.add(1));
+    let Ok(object) = PerCpu::<PerCpuCell<u64>>::try_new(|_| PerCpuCell::new(seed)) else {
+        return 2;
+    };
+    let Ok(large) = PerCpu::<[PerCpuCell<u32>; 2000]>::try_zeroed() else { return 3 };
+    (0..1000).for_each(|_| object.add(1));
+    if object.sum() != seed * object.lanes() as u64 + 1000 {
+        return 4;
+    }
+    if large.iter().any(|(_, cells)| cells.iter().any(|cell| cell.load() != 0)) {
+        return 5;
+    }
+    drop(large);
+    drop(object);
+    for round in 0..50 {
+        let objects = [(); 16].map(|()| PerCpu::<[u64; 100]>::try_new(|_| [round; 100]).ok());
+        let good = |object: &PerCpu<[u64; 100]>| object.iter().all(|(_, a)| *a == [round; 100]);
+        if !objects.iter().all(|object| object.as_ref().is_some_and(good)) {
+            return 6;
+        }
+    }
+    if FORKED.sum() == before + 1000 { 0 } else { 7 }
+}
+
+/// H7, <https://github.com/gperftools/gperftools/issues/499>, and H8,
+/// <https://github.com/ruby/ruby/pull/7434>.
+#[test]
+fn a_forked_child_allocates_while_the_parents_threads_did() {
+    const FORKS: u64 = 200;
+    alone("a_forked_child_allocates_while_the_parents_threads_did", || {
+        let done = AtomicBool::new(false);
+        FORKED.add(5);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        // Grows and gives back a chunk again and again: the rarest paths too.
+                        let many = [(); 20].map(|()| PerCpu::<[u64; 512]>::zeroed());
+                        drop(many);
+                        drop(PerCpu::<[u64; 2000]>::zeroed());
+                    }
+                });
+            }
+            let fork = |seed| {
+                // SAFETY: the child calls nothing but the crate, `alarm` and `_exit`.
+                let pid = unsafe { libc::fork() };
+                if pid == 0 {
+                    // SAFETY: arms a timer that kills the child if it hangs.
+                    unsafe { libc::alarm(20) };
+                    // SAFETY: ends the child at once.
+                    unsafe { libc::_exit(child(seed)) };
+                }
+                assert!(pid > 0, "fork");
+                let mut status = 0;
+                // SAFETY: waits for the child just made, and writes to `status` only.
+                let waited = unsafe { libc::waitpid(pid, &raw mut status, 0) };
+                assert_eq!((waited, status), (pid, 0), "hung (14), crashed, or a wrong value");
+            };
+            (0..FORKS).for_each(fork);
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(FORKED.sum(), 5, "a child's adds are its own");
+        assert!(Area::global().stats().chunks <= 2, "{:?}", Area::global().stats());
+    });
+}

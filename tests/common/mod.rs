@@ -1,0 +1,189 @@
+//! What several test files need: processes of their own, memory figures, random numbers.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(unsafe_code, reason = "asks libc, and steps in between fork and exec")]
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Set in a child: the name of the test whose body it runs.
+const CHILD: &str = "CORELOCAL_TEST_CHILD";
+/// A child that hangs is killed after this many seconds, and the test fails.
+const CHILD_SECONDS: u32 = 240;
+
+/// Runs `body` in a process of its own: this test binary again, with nothing but the test `name`.
+pub(crate) fn alone(name: &str, body: impl FnOnce()) {
+    alone_after(name, |_| {}, body);
+}
+
+/// As [`alone`], in a child that `prepare` has changed.
+///
+/// # Panics
+///
+/// If the child fails; its output is in the message.
+pub(crate) fn alone_after(name: &str, prepare: impl FnOnce(&mut Command), body: impl FnOnce()) {
+    if is_child(name) {
+        // SAFETY: arms a timer that kills the process; no handler is installed.
+        unsafe { libc::alarm(CHILD_SECONDS) };
+        return body();
+    }
+    let mut command = child(name);
+    prepare(&mut command);
+    let done = command.output().expect("the test binary runs again");
+    let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{name}, in its own process: {}\n{text}", done.status);
+    assert!(text.contains("1 passed"), "{name} did not run in its process:\n{text}");
+    for line in text.lines().filter(|line| line.starts_with("skipped: ")) {
+        skip_line(line);
+    }
+}
+
+/// Whether this is the process that runs `name` alone.
+pub(crate) fn is_child(name: &str) -> bool {
+    std::env::var_os(CHILD).is_some_and(|value| value == name)
+}
+
+/// This test binary again, with the test `name` alone.
+pub(crate) fn child(name: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a test has a binary"));
+    child_args(&mut command, name);
+    command
+}
+
+/// The arguments and environment that make a test binary run `name` alone.
+pub(crate) fn child_args(command: &mut Command, name: &str) {
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(CHILD, name);
+}
+
+/// Says on the terminal, past the capture of output, why a test cannot run on this machine.
+pub(crate) fn skip(name: &str, why: &str) {
+    skip_line(&format!("skipped: {name}: {why}"));
+}
+
+fn skip_line(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Has `step` run in the child between fork and exec.
+///
+/// # Safety
+///
+/// `step` calls nothing but what is safe in a signal handler: no allocation, no lock.
+pub(crate) unsafe fn before_exec(
+    command: &mut Command,
+    step: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { command.pre_exec(step) };
+}
+
+/// `status` of a libc call, as a result.
+pub(crate) fn checked(status: i32) -> io::Result<()> {
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The CPUs that this thread may run on: from libc, so that the crate is not used yet.
+pub(crate) fn allowed() -> Vec<u32> {
+    let mut words = [0_u64; 128];
+    // SAFETY: the call writes as many bytes as it is told at most, which the array has.
+    let status =
+        unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
+    assert_eq!(status, 0, "sched_getaffinity: {}", io::Error::last_os_error());
+    (0..128 * 64).filter(|&cpu| words[cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect()
+}
+
+/// Lets the calling thread (and those it starts later) run on one CPU only.
+pub(crate) fn pin(cpu: u32) -> io::Result<()> {
+    let mut words = [0_u64; 128];
+    words[cpu as usize / 64] = 1 << (cpu % 64);
+    // SAFETY: the call reads as many bytes as it is told, which the array has; 0 is this thread.
+    checked(unsafe { libc::sched_setaffinity(0, size_of_val(&words), words.as_ptr().cast()) })
+}
+
+/// How much more than usual a stress test shall do: `CORELOCAL_STRESS`, 1 without it.
+pub(crate) fn stress() -> u64 {
+    match std::env::var("CORELOCAL_STRESS") {
+        Ok(times) => times.parse().expect("CORELOCAL_STRESS is a whole number"),
+        Err(_) => 1,
+    }
+}
+
+/// Resident bytes of this process, and those of its page tables: exact, unlike `statm`, which may
+/// lag by some pages for each CPU.
+pub(crate) fn resident() -> usize {
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").expect("smaps_rollup");
+    let status = std::fs::read_to_string("/proc/self/status").expect("status");
+    (kib(&rollup, "Rss:") + kib(&status, "VmPTE:")) * 1024
+}
+
+/// The figure behind `key`, in KiB.
+fn kib(text: &str, key: &str) -> usize {
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    let figure = line.and_then(|rest| rest.trim().strip_suffix("kB"));
+    figure.and_then(|figure| figure.trim().parse().ok()).unwrap_or_else(|| panic!("no {key}"))
+}
+
+/// What the system says about the mapping in which an address lies.
+pub(crate) struct Smap {
+    pub(crate) anon_huge_kib: usize,
+    pub(crate) flags: Vec<String>,
+}
+
+/// Reads `/proc/self/smaps` for the mapping around `at`.
+pub(crate) fn smap(at: usize) -> Smap {
+    let smaps = std::fs::read_to_string("/proc/self/smaps").expect("smaps");
+    let is_head = |line: &str| {
+        let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+        range.and_then(|(from, to)| {
+            let parse = |hex| usize::from_str_radix(hex, 16).ok();
+            Some((parse(from)?, parse(to)?))
+        })
+    };
+    let mut lines = smaps.lines();
+    lines
+        .find(|line| is_head(line).is_some_and(|(from, to)| (from..to).contains(&at)))
+        .expect("the address is mapped");
+    let rest: Vec<&str> = lines.take_while(|line| is_head(line).is_none()).collect();
+    let flags = rest.iter().find_map(|line| line.strip_prefix("VmFlags:")).expect("VmFlags");
+    Smap {
+        anon_huge_kib: kib(&rest.join("\n"), "AnonHugePages:"),
+        flags: flags.split_whitespace().map(str::to_string).collect(),
+    }
+}
+
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        ((self.next() >> 32) as usize * bound) >> 32
+    }
+}
+
+/// Whether a type may go to, or be shared with, other threads: `markers!(T)` is `(send, sync)`.
+pub(crate) struct Probe<T: ?Sized>(std::marker::PhantomData<T>);
+
+/// The answers for types that may not; an inherent constant of [`Probe`] goes before them.
+pub(crate) trait MayNot {
+    const SEND: bool = false;
+    const SYNC: bool = false;
+}
+impl<T: ?Sized> MayNot for Probe<T> {}
+impl<T: ?Sized + Send> Probe<T> {
+    pub(crate) const SEND: bool = true;
+}
+impl<T: ?Sized + Sync> Probe<T> {
+    pub(crate) const SYNC: bool = true;
+}
