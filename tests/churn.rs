@@ -317,7 +317,7 @@ fn child(seed: u64) -> i32 {
     }
     drop(large);
     drop(object);
-    for round in 0..50 {
+    for round in 0..20 {
         let objects = [(); 16].map(|()| PerCpu::<[u64; 100]>::try_new(|_| [round; 100]).ok());
         let good = |object: &PerCpu<[u64; 100]>| object.iter().all(|(_, a)| *a == [round; 100]);
         if !objects.iter().all(|object| object.as_ref().is_some_and(good)) {

@@ -90,25 +90,28 @@ impl Bounds {
         let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// A run of `len` granules was freed: it may have joined one at its left and one at its right.
+    /// A run of granules was freed, with others around it: `merged` tells how long a run that is.
     ///
-    /// Returns the new bound for all runs.
-    pub(super) fn raise(&self, len: usize) -> usize {
-        let joined = |bound: u16| (2 * usize::from(bound) + len).min(GRANULES) as u16;
+    /// (Two that are freed side by side at one time may each miss the other: a hole that waits for
+    /// the next free beside it.) Returns the new bound for all runs.
+    pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
+        let unbound = |parts: Parts| usize::from(parts.line.min(parts.any)) == GRANULES;
+        if unbound(Parts::unpack(seen)) {
+            // No search has failed yet, so there is no bound to raise. (One that fails just now
+            // may still lower it; the next free mends that.)
+            return GRANULES;
+        }
+        let merged = merged() as u16;
         loop {
             let Parts { version, any, line } = Parts::unpack(seen);
-            let whole = joined(any);
-            if usize::from(line.min(any)) == GRANULES {
-                // No search has failed yet, so there is no bound to raise. (One that fails just
-                // now may still lower it; the next free mends that.)
-                return GRANULES;
-            }
-            let new = Parts { version: version.wrapping_add(1), any: whole, line: whole }.pack();
+            // A run that begins on a line is no longer than the run that it lies in.
+            let (any, line) = (any.max(merged), line.max(merged));
+            let new = Parts { version: version.wrapping_add(1), any, line }.pack();
             // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return usize::from(whole),
+                Ok(_) => return usize::from(any),
                 Err(now) => seen = now,
             }
         }
