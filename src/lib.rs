@@ -25,7 +25,10 @@ pub mod percpu;
 
 pub mod docs;
 
-// Beside the floors: what tests can pretend.
+// Beside the floors: what models reach, and what tests can pretend.
+#[cfg(all(corelocal_loom, feature = "std"))]
+#[doc(hidden)]
+pub mod model;
 #[cfg(feature = "testing")]
 pub mod testing;
 

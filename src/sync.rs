@@ -30,6 +30,39 @@ mod inner {
 pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use inner::*;
 
+/// Stands for plain memory that atomics hand from thread to thread. Nothing at all, but under
+/// loom, which fails a model unless each use *happens before* the next (reads among themselves
+/// excepted): so a model sees that an edge is missing where only atomics would not show it.
+#[cfg(all(corelocal_loom, feature = "loom"))]
+#[derive(Debug, Default)]
+pub(crate) struct Watch(loom::cell::UnsafeCell<()>);
+
+#[cfg(all(corelocal_loom, feature = "loom"))]
+impl Watch {
+    #[track_caller]
+    pub(crate) fn read(&self) {
+        self.0.with(|_| ());
+    }
+
+    #[track_caller]
+    pub(crate) fn write(&self) {
+        self.0.with_mut(|_| ());
+    }
+}
+
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+#[derive(Debug, Default)]
+pub(crate) struct Watch;
+
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+impl Watch {
+    #[inline(always)]
+    pub(crate) fn read(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn write(&self) {}
+}
+
 /// core's atomics in every build mode, for words that no model explores: statics
 /// of the whole process (a loom atomic cannot be made in a constant).
 pub(crate) mod plain {

@@ -18,6 +18,7 @@ const TABLE: &[(&str, Status)] = &[
         test(&[
             "tests/topology/sandbox.rs::a_pinned_process_has_the_lanes_of_the_whole_machine_and_its_own_id",
             "tests/cells.rs::a_cpu_that_is_taken_away_keeps_its_value",
+            "tests/limits.rs::a_process_on_one_cpu_counts_everything",
         ]),
     ),
     ("A3", test(&["tests/topology/ids.rs::four_cores_of_eight_threads_have_32_lanes_not_four"])),
@@ -30,7 +31,7 @@ const TABLE: &[(&str, Status)] = &[
             "tests/space.rs::the_default_area_has_a_lane_for_every_possible_cpu",
         ]),
     ),
-    ("A6", later("tests of PerCpu")),
+    ("A6", test(&["tests/limits.rs::a_thousand_objects_open_no_more_files_than_one"])),
     (
         "A7",
         test(&[
@@ -76,7 +77,13 @@ const TABLE: &[(&str, Status)] = &[
         ]),
     ),
     ("B6", test(&["tests/topology/ids.rs::high_ids_are_not_refused_when_few_cpus_are_allowed"])),
-    ("B7", test(&["tests/topology/sandbox.rs::a_thousand_questions_open_a_handful_of_files"])),
+    (
+        "B7",
+        test(&[
+            "tests/topology/sandbox.rs::a_thousand_questions_open_a_handful_of_files",
+            "tests/limits.rs::a_thousand_objects_open_no_more_files_than_one",
+        ]),
+    ),
     ("C1", test(&["tests/topology/lists.rs::a_list_of_one_cpu_is_a_list"])),
     (
         "C2",
@@ -142,10 +149,22 @@ const TABLE: &[(&str, Status)] = &[
     ("D16", later("lanes by concurrency id")),
     ("E1", test(&["tests/space.rs::lanes_of_cpus_that_are_not_there_cost_no_memory"])),
     ("E2", test(&["tests/space.rs::many_small_objects_do_not_take_a_line_each"])),
-    ("E3", later("tests of PerCpu")),
+    (
+        "E3",
+        test(&[
+            "tests/limits.rs::a_limit_on_address_space_ends_in_an_error",
+            "tests/limits.rs::a_limit_on_data_ends_in_an_error",
+        ]),
+    ),
     ("E4", test(&["tests/space.rs::mappings_are_not_charged_and_take_no_huge_pages"])),
     ("E5", test(&["tests/space.rs::mappings_are_not_charged_and_take_no_huge_pages"])),
-    ("E6", test(&["tests/percpu.rs::an_area_with_fewer_lanes_than_cpus_is_refused"])),
+    (
+        "E6",
+        test(&[
+            "tests/percpu.rs::an_area_with_fewer_lanes_than_cpus_is_refused",
+            "tests/limits.rs::a_machine_with_one_cpu_has_every_container",
+        ]),
+    ),
     (
         "E7",
         test(&["tests/shapes.rs::copies_are_aligned_and_lanes_share_neither_a_line_nor_a_page"]),
@@ -216,10 +235,10 @@ const TABLE: &[(&str, Status)] = &[
             "tests/drops.rs::an_initialiser_that_fails_leaves_nothing_behind",
         ]),
     ),
-    ("H1", later("tests of PerCpu")),
-    ("H6", later("sections in a library that is unloaded")),
-    ("H7", later("tests of PerCpu")),
-    ("H8", later("tests of PerCpu")),
+    ("H1", test(&["tests/threads.rs::ten_thousand_threads_leave_nothing_behind"])),
+    ("H6", test(&["tests/threads.rs::a_library_that_used_the_crate_is_really_unloaded"])),
+    ("H7", test(&["tests/churn.rs::a_forked_child_allocates_while_the_parents_threads_did"])),
+    ("H8", test(&["tests/churn.rs::a_forked_child_allocates_while_the_parents_threads_did"])),
     ("I1", test(&["tests/cells.rs::a_cpu_that_is_taken_away_keeps_its_value"])),
     ("I3", test(&["tests/cells.rs::a_gauge_that_is_lowered_on_another_cpu_is_not_huge"])),
     (
@@ -246,7 +265,7 @@ const TABLE: &[(&str, Status)] = &[
             "tests/topology/nodes.rs::an_online_node_without_files_has_no_cpus_and_an_issue",
         ]),
     ),
-    ("J4", later("tests of PerCpu")),
+    ("J4", test(&["tests/quiet.rs::a_refused_memory_policy_costs_one_call_and_no_words"])),
     ("J5", test(&["tests/space.rs::zeroed_memory_is_not_touched"])),
     (
         "J6",
@@ -292,7 +311,7 @@ const TABLE: &[(&str, Status)] = &[
     ),
     ("M2", test(&["tests/space.rs::an_area_at_its_capacity_refuses_and_works_again_after_a_free"])),
     ("M3", later("lanes by concurrency id or by cache")),
-    ("M4", later("tests of PerCpu")),
+    ("M4", test(&["tests/quiet.rs::operations_take_nothing_from_the_heap"])),
     (
         "M5",
         test(&[
@@ -303,7 +322,7 @@ const TABLE: &[(&str, Status)] = &[
     ("M6", later("iteration over touched lanes")),
     ("M7", later("pool")),
     ("M8", later("pool")),
-    ("M9", later("tests of PerCpu")),
+    ("M9", test(&["tests/quiet.rs::a_refused_memory_policy_costs_one_call_and_no_words"])),
 ];
 
 enum Status {

@@ -20,7 +20,7 @@ pub mod threads;
 
 pub use sample::{Case, Sample};
 
-use criterion::Criterion;
+use criterion::{Criterion, SamplingMode};
 use std::time::Duration;
 
 /// Measures a group with criterion. Short by default; criterion's options lengthen it.
@@ -37,9 +37,11 @@ pub fn bench(group: &str) {
         .sample_size(15)
         .nresamples(5_000)
         .warm_up_time(Duration::from_millis(60))
-        .measurement_time(Duration::from_millis(250))
+        .measurement_time(Duration::from_millis(300))
         .configure_from_args();
     let mut benches = criterion.benchmark_group(group);
+    // Equal samples: a case is measured in pieces anyway, and some take a whole round a piece.
+    benches.sampling_mode(SamplingMode::Flat);
     let mut rejected = 0;
     for mut case in cases.list {
         let name = format!("{}/{}", case.scene(), case.peer());

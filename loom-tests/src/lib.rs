@@ -14,7 +14,20 @@ mod inner;
 #[path = "stress.rs"]
 mod inner;
 
-pub use inner::{Arc, AtomicU64, Canary, EXPLORES, model, thread};
+pub mod owned;
+
+#[cfg(all(corelocal_loom, feature = "loom"))]
+pub use inner::mapped;
+pub use inner::{Arc, AtomicU64, Canary, EXPLORES, finish, model, thread, touch};
+
+/// One thread's part in a model, with its own handle to what the threads share.
+pub fn part<T: Send + Sync + 'static>(
+    shared: &Arc<T>,
+    body: impl FnOnce(&T) + Send + 'static,
+) -> Box<dyn FnOnce() + Send> {
+    let shared = shared.clone();
+    Box::new(move || body(&shared))
+}
 
 /// Runs `threads` at once, the last one on the calling thread, and joins them; a
 /// panic in one of them is the caller's.

@@ -22,6 +22,12 @@ pub fn model(name: &str, _bound: usize, f: impl Fn() + Send + Sync + 'static) {
     println!("{name}: {rounds} rounds on real threads (not explored: see loom-tests/README.md)");
 }
 
+/// Under loom: uses the bytes of `copy` as their only owner. Here the values tell.
+pub fn touch<T>(_copy: &T) {}
+
+/// Under loom: ends a run, and demands that nothing is mapped.
+pub fn finish() {}
+
 /// Something that one thread at a time may own. Here it notices two owners at the
 /// same moment; only under loom also a missing edge between one and the next.
 #[derive(Debug, Default)]
@@ -39,5 +45,16 @@ impl Canary {
         assert!(!self.0.swap(true, Ordering::Relaxed), "two owners at once");
         std::hint::spin_loop();
         self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// Uses the thing beside others who look.
+    ///
+    /// # Panics
+    ///
+    /// When somebody owns it.
+    #[track_caller]
+    pub fn look(&self) {
+        // Relaxed: as in `touch`.
+        assert!(!self.0.load(Ordering::Relaxed), "looked at under its owner's hands");
     }
 }

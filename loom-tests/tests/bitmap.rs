@@ -1,7 +1,7 @@
 //! Models of `corelocal::bitmap`: one owner a bit, and edge E1 from one to the next.
 
 use corelocal::bitmap::AtomicBitmap;
-use loom_tests::{Arc, AtomicU64, Canary, model, together};
+use loom_tests::{Arc, AtomicU64, Canary, model, part, together};
 
 /// Bits around the only word boundary of the models, each with what it stands for.
 const FREE: std::ops::Range<usize> = 60..68;
@@ -49,15 +49,6 @@ impl<S: AsRef<[AtomicU64]>> Granules<S> {
     fn claimed(&self) -> usize {
         self.bitmap.count() - FREE.start
     }
-}
-
-/// One thread's part in a model.
-fn part<T: Send + Sync + 'static>(
-    shared: &Arc<T>,
-    body: impl FnOnce(&T) + Send + 'static,
-) -> Box<dyn FnOnce() + Send> {
-    let shared = shared.clone();
-    Box::new(move || body(&shared))
 }
 
 /// Two runs of five in eight bits: one claimer gets its run, the other one nothing.

@@ -95,23 +95,46 @@ impl Inner {
         Run { len: size.div_ceil(granule), align: align.div_ceil(granule) }
     }
 
-    /// Maps a region, if the area may still grow by it.
+    /// Maps a region, if the area may still grow by it; if need be in the place of the spare chunk.
     ///
     /// # Errors
     ///
     /// [`AllocError::AreaFull`] at the area's capacity, and those of [`Region::map`].
     pub(super) fn map(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
+        let first = self.map_beside(shape, lane_bytes);
+        if first.is_err() && self.give_spare_back() {
+            return self.map_beside(shape, lane_bytes);
+        }
+        first
+    }
+
+    fn map_beside(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
         let region = Region::map(self, shape, lane_bytes)?;
         // SAFETY: just mapped.
         let bytes = unsafe { region.header() }.reserved();
-        // Relaxed: a count of its own; it orders nothing.
-        let before = self.reserved.fetch_add(bytes, Ordering::Relaxed);
-        if bytes > self.config.capacity.saturating_sub(before) {
+        let capacity = self.config.capacity;
+        let with = |before: usize| before.checked_add(bytes).filter(|&sum| sum <= capacity);
+        // Relaxed, both: a count of its own; it orders nothing. What is refused is never in it, or
+        // it would be in the way of somebody else's request that fits.
+        if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with).is_err() {
             // SAFETY: nobody else knows of the region.
-            unsafe { self.unmap(region) };
-            return Err(AllocError::AreaFull { capacity: self.config.capacity });
+            unsafe { region.unmap() };
+            return Err(AllocError::AreaFull { capacity });
         }
         Ok(region)
+    }
+
+    /// Gives the spare chunk back, if there is one and it is empty still; whether that was so.
+    #[cold]
+    fn give_spare_back(&self) -> bool {
+        // AcqRel [E8]: as in `emptied`. A chunk that is in use again comes back there.
+        let spare = self.spare.swap(ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: records get into `spare` in `emptied` only, so it belongs to this area.
+        let region = Record::from_raw(spare).and_then(|record| unsafe { record.retire() });
+        let Some(region) = region else { return false };
+        // SAFETY: `retire` found the region empty, and took it out of the record.
+        unsafe { self.unmap(region) };
+        true
     }
 
     /// Gives a region back.

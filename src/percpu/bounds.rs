@@ -41,7 +41,7 @@ impl Parts {
 }
 
 impl Bounds {
-    #[cfg(corelocal_loom)]
+    #[cfg(any(test, corelocal_loom))]
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -73,43 +73,75 @@ impl Bounds {
     /// A search that began at `seen` found no run longer than `longest`.
     pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) {
         let mut parts = Parts::unpack(seen.0);
-        let longest = longest as u16;
-        match align {
-            // What holds for every run holds for those that begin on a line.
-            1 => (parts.any, parts.line) = (longest, parts.line.min(longest)),
-            LINE_ALIGN => {
-                parts.line = longest;
-                // A free run of `longest + LINE_ALIGN` would hold a longer one from a line on.
-                parts.any = parts.any.min(longest + LINE_ALIGN as u16 - 1);
-            }
-            // Runs of rarer alignments have no bound of their own.
-            _ => return,
-        }
+        let (longest, align) = (longest as u16, align as u16);
+        // A free run that is longer than this by `align - 1` would hold a longer one that is aligned.
+        parts.any = parts.any.min(longest + align - 1);
+        // So would one that begins on a line, which has fewer steps to the next aligned place.
+        parts.line = parts.line.min(longest + align.saturating_sub(LINE_ALIGN as u16));
         // Relaxed: lowers a hint; if it fails, a run was freed meanwhile.
         let new = parts.pack();
         let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// A run of `len` granules was freed: it may have joined one at its left and one at its right.
+    /// A run of granules was freed, with others around it: `merged` tells how long a run that is.
     ///
-    /// Returns the new bound for all runs.
-    pub(super) fn raise(&self, len: usize) -> usize {
-        let joined = |bound: u16| (2 * usize::from(bound) + len).min(GRANULES) as u16;
+    /// (Two that are freed side by side at one time may each miss the other: a hole that waits for
+    /// the next free beside it.) Returns the new bound for all runs.
+    pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
+        let unbound = |parts: Parts| usize::from(parts.line.min(parts.any)) == GRANULES;
+        if unbound(Parts::unpack(seen)) {
+            // No search has failed yet, so there is no bound to raise. (One that fails just now
+            // may still lower it; the next free mends that.)
+            return GRANULES;
+        }
+        let merged = merged() as u16;
         loop {
             let Parts { version, any, line } = Parts::unpack(seen);
-            let whole = joined(any);
-            if usize::from(line.min(any)) == GRANULES {
-                // No search has failed yet, so there is no bound to raise. (One that fails just
-                // now may still lower it; the next free mends that.)
-                return GRANULES;
-            }
-            let new = Parts { version: version.wrapping_add(1), any: whole, line: whole }.pack();
+            // A run that begins on a line is no longer than the run that it lies in.
+            let (any, line) = (any.max(merged), line.max(merged));
+            let new = Parts { version: version.wrapping_add(1), any, line }.pack();
             // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return usize::from(whole),
+                Ok(_) => return usize::from(any),
                 Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests {
+    use super::*;
+
+    /// Or each object of that alignment would search every full chunk that there is.
+    #[test]
+    fn a_full_chunk_is_passed_by_whatever_the_alignment() {
+        for align in (0..=6).map(|k| 1 << k) {
+            let bounds = Bounds::new();
+            bounds.reset(GRANULES);
+            bounds.lower(bounds.begin(), align, 0);
+            assert!(bounds.longest(align) < align, "aligned to {align}: {}", bounds.longest(align));
+        }
+    }
+
+    /// Free runs at any place and of any length: the bounds that a search for one alignment leaves
+    /// hold for those of every other.
+    #[test]
+    fn bounds_from_one_alignment_hold_for_the_others() {
+        let aligned = |start: usize, len: usize, align: usize| {
+            (start + len).saturating_sub(start.next_multiple_of(align))
+        };
+        for (start, len) in (0..130).flat_map(|start| (1..200).map(move |len| (start, len))) {
+            for align in (0..=6).map(|k| 1 << k) {
+                let bounds = Bounds::new();
+                bounds.reset(GRANULES);
+                bounds.lower(bounds.begin(), align, aligned(start, len, align));
+                for other in (0..=6).map(|k| 1 << k) {
+                    let (there, bound) = (aligned(start, len, other), bounds.longest(other));
+                    assert!(bound >= there, "{start}+{len}, {align}, {other}: {bound} < {there}");
+                }
             }
         }
     }

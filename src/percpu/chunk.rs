@@ -17,7 +17,7 @@
 use super::bounds::Bounds;
 use super::region::Region;
 use crate::bitmap::AtomicBitmap;
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, Watch};
 #[cfg(corelocal_loom)]
 use core::ptr;
 
@@ -58,6 +58,8 @@ pub(super) struct Chunk {
     /// Granules from here on were never handed out.
     high: AtomicU32,
     words: [AtomicU64; WORDS],
+    /// The fields above but `state` and `words`: who changes the record has them alone.
+    fields: Watch,
 }
 
 impl Chunk {
@@ -70,6 +72,7 @@ impl Chunk {
             low: AtomicU32::new(0),
             high: AtomicU32::new(0),
             words: core::array::from_fn(|_| AtomicU64::new(0)),
+            fields: Watch::default(),
         }
     }
 
@@ -91,6 +94,7 @@ impl Chunk {
         {
             return false;
         }
+        self.fields.write();
         // Relaxed, all three: published by the store of `READY` below.
         self.lane0.store(region.lane0().as_ptr(), Ordering::Relaxed);
         self.low.store(0, Ordering::Relaxed);
@@ -143,6 +147,7 @@ impl Chunk {
 
     /// Makes the record of a retired region vacant.
     pub(super) fn vacate(&self) {
+        self.fields.write();
         // Release [E4]: pairs with the Acquire in `publish`.
         self.state.store(VACANT, Ordering::Release);
     }
@@ -150,6 +155,7 @@ impl Chunk {
     /// The region. The caller holds a reservation, or has retired the region.
     pub(super) fn region(&self) -> Region {
         // Relaxed: ordered by the reservation's Acquire [E2].
+        self.fields.read();
         Region::from_lane0(self.lane0.load(Ordering::Relaxed))
     }
 
@@ -193,7 +199,7 @@ impl Chunk {
         raised: impl FnOnce(usize),
     ) -> bool {
         self.bits().release_run(start, len);
-        raised(bounds.raise(len));
+        raised(bounds.raise(|| self.bits().gap_around(start, len)));
         let word = (start / 64) as u32;
         // Relaxed, both: a hint.
         if word < self.low.load(Ordering::Relaxed) {

@@ -14,6 +14,8 @@ mod counters;
 mod create;
 mod handle;
 mod iter;
+#[cfg(corelocal_loom)]
+pub(crate) mod model;
 mod ops;
 mod pool;
 mod raw;

@@ -45,6 +45,12 @@ impl Group {
         }
     }
 
+    /// Whether no record has a region.
+    #[cfg(corelocal_loom)]
+    pub(super) fn is_vacant(&self) -> bool {
+        self.chunks.iter().all(|chunk| !chunk.is_ready())
+    }
+
     /// Claims a run in the first chunk that has one.
     fn claim(&self, run: Run, emptied: impl Fn(Record)) -> Option<(Record, Claimed)> {
         let hint = &self.longest[usize::from(run.align >= LINE_ALIGN)];
@@ -210,7 +216,11 @@ impl Pool {
             if let Some(found) = search() {
                 return Ok(place(found));
             }
-            let region = area.map(self.shape, self.lane_bytes)?;
+            let region = match area.map(self.shape, self.lane_bytes) {
+                Ok(region) => region,
+                // Somebody else may have taken what there was, and have room to spare now.
+                Err(error) => return search().map(place).ok_or(error),
+            };
             // Somebody else may have grown the pool meanwhile: the loser unmaps.
             if let Some(found) = search() {
                 // SAFETY: nobody else knows of the region.

@@ -57,6 +57,7 @@ impl Region {
         // * it is aligned, since lane 0 is aligned to a page;
         // * the region is not published yet, so nobody else looks.
         unsafe { region.header_ptr().as_ptr().write(header) };
+        memory::writes(region.header_ptr().cast());
         Ok(region)
     }
 
@@ -103,6 +104,7 @@ impl Region {
     pub(super) unsafe fn set_record(self, record: Record) {
         // SAFETY: the header was written by `map`, and nobody looks at it yet.
         unsafe { (*self.header_ptr().as_ptr()).record = Some(record) };
+        memory::writes(self.header_ptr().cast());
     }
 
     /// The region's header.
@@ -112,6 +114,7 @@ impl Region {
     /// The region lives as long as `'a`.
     #[inline]
     pub(super) unsafe fn header<'a>(self) -> &'a Header {
+        memory::reads(self.header_ptr().cast());
         // SAFETY: written by `map` before anybody could know of the region, never changed since,
         // and alive by the caller's promise.
         unsafe { self.header_ptr().as_ref() }

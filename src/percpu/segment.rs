@@ -12,7 +12,7 @@ const SEGMENTS: usize = if cfg!(corelocal_loom) { 2 } else { 24 };
 #[derive(Debug)]
 pub(super) struct Segments {
     first: [OncePtr<Group>; SEGMENTS],
-    /// Groups that somebody has asked for: the ones below this number exist.
+    /// Groups that somebody has asked for: no group at or above this number exists.
     used: AtomicU32,
 }
 
@@ -27,10 +27,11 @@ impl Segments {
         Self { first: core::array::from_fn(|_| OncePtr::new()), used: AtomicU32::new(0) }
     }
 
-    /// The groups that exist.
+    /// The groups that exist. One that another thread makes meanwhile may be missing.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Group> {
-        // Acquire [E6]: pairs with the Release in `group`: the segments of these groups are there.
-        let used = self.used.load(Ordering::Acquire) as usize;
+        // Relaxed: only says how far to look. A group whose segment is not visible yet is passed
+        // by, as if it were made a moment later; `get` orders what is read of the others.
+        let used = self.used.load(Ordering::Relaxed) as usize;
         (0..used).filter_map(|at| self.get(at))
     }
 
@@ -59,8 +60,8 @@ impl Segments {
                 unsafe { store::free(made, 1 << segment) };
             }
         }
-        // Release [E6]: pairs with the Acquire in `iter`.
-        self.used.fetch_max(at as u32 + 1, Ordering::Release);
+        // Relaxed: as in `iter`.
+        self.used.fetch_max(at as u32 + 1, Ordering::Relaxed);
         self.get(at).ok_or(none)
     }
 }

@@ -14,23 +14,32 @@
 
 use crate::cacheline::CACHE_LINE;
 
+/// What models explore instead of `bytes`: smaller objects in shorter lanes, of which two fill one.
+const fn unless_loom(bytes: usize, model: usize) -> usize {
+    if cfg!(corelocal_loom) { model } else { bytes }
+}
+
+// What the model's memory watches as one thing is a granule.
+#[cfg(corelocal_loom)]
+const _: () = assert!(SMALL_LANE / super::chunk::GRANULES == crate::sys::memory::PART);
+
 /// The dead bytes between two lanes. Pages of this size at most are kept apart.
 pub(super) const DEAD_PAGE: usize = 4096;
 
 /// The largest alignment of the small class: one cache line, at least 64 bytes.
 pub(super) const SMALL_ALIGN: usize = if CACHE_LINE > 64 { CACHE_LINE } else { 64 };
 /// The largest object of the small class, in bytes.
-pub(super) const SMALL_SIZE: usize = 8 << 10;
+pub(super) const SMALL_SIZE: usize = unless_loom(8 << 10, 2 << 10);
 /// The usable bytes of a lane of the small class.
-pub(super) const SMALL_LANE: usize = 64 << 10;
+pub(super) const SMALL_LANE: usize = unless_loom(64 << 10, 4 << 10);
 const SMALL_STRIDE: usize = SMALL_LANE + DEAD_PAGE + SMALL_ALIGN;
 
 /// The largest alignment of the second class, in bytes.
 pub(super) const SECOND_ALIGN: usize = 4096;
 /// The largest object of the second class, in bytes.
-pub(super) const SECOND_SIZE: usize = 64 << 10;
+pub(super) const SECOND_SIZE: usize = unless_loom(64 << 10, 8 << 10);
 /// The usable bytes of a lane of the second class.
-pub(super) const SECOND_LANE: usize = 512 << 10;
+pub(super) const SECOND_LANE: usize = unless_loom(512 << 10, 16 << 10);
 const SECOND_STRIDE: usize = SECOND_LANE + DEAD_PAGE;
 
 /// Where the copies of a type lie.

@@ -51,6 +51,7 @@ pub(crate) fn map(
 }
 
 /// Bytes of a page.
+#[cfg_attr(corelocal_loom, allow(dead_code, reason = "models keep records on the heap"))]
 pub(crate) fn page_size() -> usize {
     os::page_size()
 }
@@ -65,6 +66,57 @@ pub(crate) unsafe fn unmap(start: NonNull<u8>, len: usize) {
     // SAFETY: passed on to the caller.
     unsafe { os::unmap(start, len) }
 }
+
+/// Gives the uninitialised bytes of a mapping some value, so that all may be read as integers.
+///
+/// A value leaves uninitialised bytes behind: its padding, and the places of a `MaybeUninit`. They
+/// are in the language only, where reading them is undefined; in memory there is what there is. An
+/// empty piece of assembly that may have written to them makes the language agree; it emits nothing.
+#[inline(always)]
+pub(crate) fn settle(at: NonNull<u8>) {
+    #[cfg(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "arm",
+        target_arch = "aarch64",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "s390x"
+    ))]
+    // SAFETY: no instruction; what it stands for is a write of what is there already.
+    unsafe {
+        core::arch::asm!("/* {0} */", in(reg) at.as_ptr(), options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "arm",
+        target_arch = "aarch64",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "s390x"
+    )))]
+    core::hint::black_box(at);
+}
+
+/// Says that the bytes at `at` are read. Nothing but under loom, which wants an edge from the
+/// last write, and the mapping to be there.
+#[cfg(not(corelocal_loom))]
+#[inline(always)]
+pub(crate) fn reads(_at: NonNull<u8>) {}
+
+/// Says that the bytes at `at` are written; see [`reads`].
+#[cfg(not(corelocal_loom))]
+#[inline(always)]
+pub(crate) fn writes(_at: NonNull<u8>) {}
+
+#[cfg(corelocal_loom)]
+#[path = "memory_model.rs"]
+mod os;
+#[cfg(corelocal_loom)]
+pub(crate) use os::{PART, finish, mapped, reads, touch, writes};
 
 #[cfg(all(unix, not(corelocal_loom)))]
 mod os {
@@ -136,8 +188,8 @@ mod os {
     pub(super) fn advise_huge(_: NonNull<u8>, _: usize, _: bool) {}
 }
 
-/// Where there is no `mmap` (and under loom): the heap, zeroed. Nothing is lazy there.
-#[cfg(not(all(unix, not(corelocal_loom))))]
+/// Where there is no `mmap`: the heap, zeroed. Nothing is lazy there.
+#[cfg(not(any(unix, corelocal_loom)))]
 mod os {
     use alloc::alloc::{Layout, alloc_zeroed, dealloc};
     use core::ptr::NonNull;

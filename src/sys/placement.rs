@@ -7,6 +7,8 @@
 
 use super::topology::Topology;
 use crate::cpu::CpuId;
+use crate::sync::Ordering;
+use crate::sync::plain::AtomicU32;
 
 /// First touches go to a CPU's node while this lives.
 #[derive(Debug)]
@@ -18,16 +20,24 @@ pub(crate) struct Placement {
 
 impl Placement {
     /// Nothing is advised yet; `wanted` is whether anything ever will be.
+    #[inline]
     pub(crate) fn new(wanted: bool) -> Self {
-        let topology = wanted.then(machine).flatten();
-        Self { topology, node: None }
+        // Relaxed: the word is the whole message.
+        let wanted = wanted && NODES.load(Ordering::Relaxed) != ONE;
+        Self { topology: if wanted { machine() } else { None }, node: None }
     }
 
     /// From here on first touches go to the node of `cpu`, if that can be had.
+    #[inline]
     pub(crate) fn advise(&mut self, cpu: CpuId) {
-        let Some(node) = self.topology.and_then(|topology| topology.memory_node_of(cpu)) else {
-            return;
-        };
+        if let Some(topology) = self.topology {
+            self.advise_slow(topology, cpu);
+        }
+    }
+
+    #[cold]
+    fn advise_slow(&mut self, topology: &Topology, cpu: CpuId) {
+        let Some(node) = topology.memory_node_of(cpu) else { return };
         if self.node != Some(node) {
             if os::prefer(Some(node)) {
                 self.node = Some(node);
@@ -38,6 +48,15 @@ impl Placement {
     }
 }
 
+/// Whether there is one node, or several: read once, since it costs files.
+static NODES: AtomicU32 = AtomicU32::new(UNASKED);
+const UNASKED: u32 = 0;
+const ONE: u32 = 1;
+const SEVERAL: u32 = 2;
+/// Somebody is reading.
+#[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
+const ASKED: u32 = 3;
+
 impl Drop for Placement {
     fn drop(&mut self) {
         if self.node.is_some() {
@@ -47,10 +66,18 @@ impl Drop for Placement {
 }
 
 /// The machine, if it has nodes to choose from and the thread leaves the choice to us.
+///
+/// Reading it takes from the heap, which may itself be built on this crate: who comes meanwhile, on
+/// whichever thread, does without advice (as does a child forked meanwhile, for good).
 #[cfg(not(corelocal_loom))]
+#[cold]
 fn machine() -> Option<&'static Topology> {
-    let topology = Topology::current();
-    (topology.nodes().len() > 1 && os::is_default()).then_some(topology)
+    // Relaxed, all: as in `new`.
+    if NODES.compare_exchange(UNASKED, ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        let nodes = if Topology::current().has_nodes() { SEVERAL } else { ONE };
+        NODES.store(nodes, Ordering::Relaxed);
+    }
+    (NODES.load(Ordering::Relaxed) == SEVERAL && os::is_default()).then(Topology::current)
 }
 
 #[cfg(corelocal_loom)]

@@ -153,10 +153,11 @@ mod tests {
         let mut cache = cache::<u8>(1, 2);
         cache.insert(1, 10);
         cache.insert(2, 20);
+        assert_eq!(cache.insert(2, 21), Some(Evicted { line: 2, payload: 20 }));
         assert_eq!(cache.insert(1, 11), Some(Evicted { line: 1, payload: 10 }));
         assert_eq!(cache.len(), 2);
         // And it is the newest now.
-        assert_eq!(cache.insert(3, 30), Some(Evicted { line: 2, payload: 20 }));
+        assert_eq!(cache.insert(3, 30), Some(Evicted { line: 2, payload: 21 }));
     }
 
     #[test]
