@@ -9,6 +9,8 @@ mod current;
 mod machine;
 pub(crate) mod memory;
 pub(crate) mod placement;
+#[doc(hidden)]
+pub mod rseq;
 pub mod topology;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.

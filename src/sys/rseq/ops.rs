@@ -1,0 +1,234 @@
+//! The entry points: a section, the section again, and the spill lane.
+//!
+//! With sections, an operation is tried in one, inlined into the caller. If that does
+//! not settle it, a cold function tries again, and goes to the spill lane when the
+//! kernel does not tell the CPU or when [`ATTEMPTS`] sections in a row were cut off.
+//! Without sections it is done by atomics, on the lane that seems to be the thread's.
+#![allow(unsafe_code, reason = "passes the callers' obligations on")]
+
+use super::super::{cpu_hint, cpus, thread_hash};
+use super::arch::Sections;
+use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Stack, Stride};
+use super::{Word, Words};
+use crate::sync::Ordering;
+use crate::sync::plain::AtomicUsize;
+
+/// Sections that may be cut off in a row before an operation gives up on its CPU.
+///
+/// A thread that runs at all gets through in one or two. A debugger's single steps, or
+/// a signal every microsecond, cut off every one.
+pub const ATTEMPTS: u32 = 64;
+
+static ABORTS: AtomicUsize = AtomicUsize::new(0);
+static SPILLS: AtomicUsize = AtomicUsize::new(0);
+
+/// What sections did not do at the first attempt, since the process began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Detours {
+    /// Sections that the kernel cut off.
+    pub aborts: usize,
+    /// Operations that went to the spill lane.
+    pub spills: usize,
+}
+
+/// The process's counts; wrapping.
+pub fn detours() -> Detours {
+    // Relaxed: statistics.
+    Detours { aborts: ABORTS.load(Ordering::Relaxed), spills: SPILLS.load(Ordering::Relaxed) }
+}
+
+/// One operation with its operands.
+trait Op: Copy {
+    type Out;
+
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    unsafe fn attempt<S: Stride, C: Contract, F: Form>(self, on: C, form: F) -> Outcome<Self::Out>;
+}
+
+/// One section, held up if a test asks for it.
+///
+/// # Safety
+///
+/// See [`Contract`].
+#[inline(always)]
+unsafe fn section<S: Stride, O: Op, F: Form>(op: O, hot: Hot, form: F) -> Outcome<O::Out> {
+    let sections = Sections::new(hot);
+    #[cfg(feature = "testing")]
+    if let Some(points) = super::inject::armed() {
+        // SAFETY:
+        // - the caller's obligations are the same.
+        return unsafe { op.attempt::<S, _, F>(sections.held(points), form) };
+    }
+    // SAFETY:
+    // - the caller's obligations are the same.
+    unsafe { op.attempt::<S, _, F>(sections, form) }
+}
+
+/// # Safety
+///
+/// See [`Contract`].
+#[inline(always)]
+unsafe fn run<S: Stride, O: Op, F: Form>(op: O, form: F) -> Outcome<O::Out> {
+    let Some(hot) = Hot::load() else {
+        // SAFETY:
+        // - the caller's obligations are the same.
+        return unsafe { lower::<S, O, F>(op, form) };
+    };
+    if F::ON && form.cpu() >= hot.limit {
+        return Outcome::Moved;
+    }
+    // SAFETY:
+    // - the caller's obligations are the same.
+    let outcome = unsafe { section::<S, O, F>(op, hot, form) };
+    if outcome.is_settled() {
+        return outcome;
+    }
+    // SAFETY:
+    // - the caller's obligations are the same.
+    unsafe { again::<S, O, F>(op, form, hot, outcome) }
+}
+
+/// # Safety
+///
+/// See [`Contract`].
+#[cold]
+#[inline(never)]
+unsafe fn again<S: Stride, O: Op, F: Form>(
+    op: O,
+    form: F,
+    hot: Hot,
+    mut outcome: Outcome<O::Out>,
+) -> Outcome<O::Out> {
+    let mut attempts = 1;
+    while matches!(outcome, Outcome::Aborted) {
+        // Relaxed: statistics.
+        ABORTS.fetch_add(1, Ordering::Relaxed);
+        if attempts == ATTEMPTS {
+            break;
+        }
+        attempts += 1;
+        // SAFETY:
+        // - the caller's obligations are the same.
+        outcome = unsafe { section::<S, O, F>(op, hot, form) };
+    }
+    if outcome.is_settled() {
+        return outcome;
+    }
+    if F::ON {
+        // Aborted to the end: the thread did not stay.
+        return Outcome::Moved;
+    }
+    // Relaxed: statistics.
+    SPILLS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY:
+    // - the caller's obligations are the same; atomics store to this lane only.
+    unsafe { op.attempt::<S, _, F>(Atomic::on_lane(hot.limit), form) }
+}
+
+/// # Safety
+///
+/// See [`Contract`].
+#[inline(never)]
+unsafe fn lower<S: Stride, O: Op, F: Form>(op: O, form: F) -> Outcome<O::Out> {
+    let lane = likely_lane(cpu_hint(), cpus());
+    if F::ON && (form.cpu() != lane || lane == cpus()) {
+        return Outcome::Moved;
+    }
+    // SAFETY:
+    // - the caller's obligations are the same; every store to any lane is atomic.
+    unsafe { op.attempt::<S, _, F>(Atomic::on_lane(lane), form) }
+}
+
+/// The lane of a thread that seems to be on `cpu`: the spill lane for an id without
+/// one, some lane of the thread's own without an id.
+#[inline]
+fn likely_lane(cpu: Option<u32>, cpus: u32) -> u32 {
+    match cpu {
+        Some(id) => id.min(cpus),
+        None => (thread_hash() % cpus as usize) as u32,
+    }
+}
+
+/// The whole contract, settled: what the rest of the crate calls.
+///
+/// Its lanes are the CPU lanes `0..n` and the spill lane `n`, where `n` is the number of
+/// CPU lanes. It never answers `Nowhere` or `Aborted`.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry;
+
+/// Makes the methods of one trait, and a type for the operands of each.
+macro_rules! entry {
+    ($Trait:ident: $(
+        $name:ident, $Op:ident<$($W:ident: $bound:path)?>, $(const $OP:ident,)?
+        ($($operand:ident: $type:ty),*) -> $out:ty;
+    )*) => {
+        $(
+            #[derive(Clone, Copy)]
+            struct $Op<$($W: $bound,)? $(const $OP: u32)?> { $($operand: $type),* }
+
+            impl<$($W: $bound,)? $(const $OP: u32)?> Op for $Op<$($W,)? $($OP)?> {
+                type Out = $out;
+
+                #[inline(always)]
+                unsafe fn attempt<S: Stride, C: Contract, F: Form>(
+                    self,
+                    on: C,
+                    form: F,
+                ) -> Outcome<$out> {
+                    // SAFETY:
+                    // - the caller's obligations are the same.
+                    unsafe { on.$name::<S, $($W,)? F, $($OP)?>($(self.$operand,)* form) }
+                }
+            }
+        )*
+
+        impl $Trait for Entry {
+            $(
+                #[inline(always)]
+                unsafe fn $name<S: Stride, $($W: $bound,)? F: Form, $(const $OP: u32)?>(
+                    self,
+                    $($operand: $type,)*
+                    form: F,
+                ) -> Outcome<$out> {
+                    let op = $Op::<$($W,)? $($OP)?> { $($operand),* };
+                    // SAFETY:
+                    // - the caller's obligations are the same.
+                    unsafe { run::<S, _, F>(op, form) }
+                }
+            )*
+        }
+    };
+}
+
+entry! { Words:
+    add, Add<W: Int>, (word: *mut W, value: W) -> ();
+    update, Update<W: Int>, const OP, (word: *mut W, value: W) -> W;
+    swap, Swap<W: Word>, (word: *mut W, value: W) -> W;
+    compare_store, CompareStore<W: Word>, (word: *mut W, expect: W, value: W) -> W;
+}
+
+entry! { Anchored:
+    list_push, ListPush<>, (anchor: *mut Anchor, node: *mut u8, next: usize) -> usize;
+    list_pop, ListPop<>, (anchor: *mut Anchor, next: usize) -> usize;
+    list_take, ListTake<>, (anchor: *mut Anchor) -> usize;
+    stack_push, StackPush<>, (stack: Stack, value: usize) -> usize;
+    stack_pop, StackPop<>, (stack: Stack) -> usize;
+    stack_push_batch, StackPushBatch<>, (stack: Stack, from: *const usize, count: usize) -> usize;
+    stack_pop_batch, StackPopBatch<>, (stack: Stack, to: *mut usize, count: usize) -> usize;
+    copy, CopyIn<>, (anchor: *mut Anchor, bytes: Copied) -> usize;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_without_a_lane_goes_to_the_spill_lane() {
+        assert_eq!(likely_lane(Some(3), 4), 3);
+        assert_eq!(likely_lane(Some(4), 4), 4);
+        assert_eq!(likely_lane(Some(u32::MAX), 4), 4);
+        assert!(likely_lane(None, 4) < 4);
+    }
+}
