@@ -70,7 +70,7 @@ mod arch;
 #[path = "none.rs"]
 mod arch;
 
-pub use abi::{Fields, Hot, fields};
+pub use abi::{Fields, Hot, fields, thread_area};
 pub use arch::Sections;
 pub use atomic::{Atomic, try_lock, unlock};
 pub use contract::{Anchor, Anchored, Contract, Copied, Outcome, Stack, Stride, Words, update};
