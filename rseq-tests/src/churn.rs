@@ -62,10 +62,16 @@ pub fn cpu() -> u32 {
 
 /// The CPUs that this thread may run on.
 pub fn allowed() -> Vec<u32> {
+    allowed_to(0)
+}
+
+/// The CPUs that `thread` may run on; 0 is this one.
+fn allowed_to(thread: i32) -> Vec<u32> {
     let mut set = [0u64; 128];
     // SAFETY:
     // - the buffer is as long as we say.
-    let size = unsafe { libc::sched_getaffinity(0, size_of_val(&set), set.as_mut_ptr().cast()) };
+    let size =
+        unsafe { libc::sched_getaffinity(thread, size_of_val(&set), set.as_mut_ptr().cast()) };
     if size != 0 {
         return Vec::new();
     }
@@ -90,9 +96,12 @@ pub fn thread_id() -> i32 {
     unsafe { libc::gettid() }
 }
 
+/// A closure's address, and what calls it.
+type Step = (*const (), unsafe fn(*const ()));
+
 thread_local! {
     static RANDOM: Cell<u64> = const { Cell::new(0) };
-    static STEP: Cell<Option<(*const (), unsafe fn(*const ()))>> = const { Cell::new(None) };
+    static STEP: Cell<Option<Step>> = const { Cell::new(None) };
 }
 
 /// A number of this thread's own sequence; safe in its signal handler.
@@ -115,8 +124,11 @@ pub fn set_action(action: Action) {
 
 extern "C" fn handler(_signal: i32) {
     // SAFETY:
-    // - the address of this thread's errno, always there.
-    let errno = unsafe { *libc::__errno_location() };
+    // - takes nothing.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY:
+    // - this thread's own word, always there.
+    let before = unsafe { errno.read() };
     SIGNALS.fetch_add(1, Ordering::Relaxed);
     if let Some((data, step)) = STEP.get() {
         // SAFETY:
@@ -131,21 +143,18 @@ extern "C" fn handler(_signal: i32) {
     }
     // SAFETY:
     // - as above.
-    unsafe { *libc::__errno_location() = errno };
+    unsafe { errno.write(before) };
 }
 
-/// Moves a thread to one CPU, at random.
-pub fn move_on(thread: i32) {
+/// The CPUs of the process's first thread, which nobody moves.
+fn all_cpus() -> &'static [u32] {
     static CPUS: std::sync::OnceLock<Vec<u32>> = std::sync::OnceLock::new();
-    let cpus = CPUS.get_or_init(|| {
-        let mut set = [0u64; 128];
-        // SAFETY:
-        // - the buffer is as long as we say; 1 is any process that sees all CPUs, else ours.
-        let _ = unsafe {
-            libc::sched_getaffinity(libc::getpid(), size_of_val(&set), set.as_mut_ptr().cast())
-        };
-        (0..8192).filter(|cpu| set[*cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect()
-    });
+    CPUS.get_or_init(|| allowed_to(std::process::id() as i32))
+}
+
+/// Moves a thread to one CPU, at random. In a handler: only after `interrupted` began.
+pub fn move_on(thread: i32) {
+    let cpus = all_cpus();
     if let Some(cpu) = cpus.get(random() as usize % cpus.len().max(1)) {
         let _ = pin(thread, &[*cpu]);
     }
@@ -153,6 +162,9 @@ pub fn move_on(thread: i32) {
 
 /// Runs `body`; every `micros` microseconds a signal runs `step` on this thread.
 pub fn interrupted<S: Fn()>(micros: u32, step: &S, body: impl FnOnce()) {
+    /// # Safety
+    ///
+    /// `data` is the address of an `S`.
     unsafe fn call<S: Fn()>(data: *const ()) {
         // SAFETY:
         // - `data` came from the `&S` below.
@@ -169,6 +181,8 @@ pub fn interrupted<S: Fn()>(micros: u32, step: &S, body: impl FnOnce()) {
 }
 
 fn install() {
+    // Now, and not first in the handler.
+    let _ = all_cpus();
     // SAFETY:
     // - all zero is a valid action.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -190,8 +204,7 @@ fn start_timer(micros: u32) -> libc::timer_t {
     let mut timer: libc::timer_t = ptr::null_mut();
     // SAFETY:
     // - both live for the call.
-    let made =
-        unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
+    let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
     assert_eq!(made, 0, "no timer");
     let often = libc::timespec { tv_sec: 0, tv_nsec: i64::from(micros) * 1000 };
     let setting = libc::itimerspec { it_interval: often, it_value: often };

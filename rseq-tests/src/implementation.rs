@@ -69,6 +69,38 @@ impl Implementation for Entries {
     }
 }
 
+impl Entries {
+    /// The entry points, with sections from here on if this process can have them.
+    pub fn new() -> Self {
+        static PUBLISHED: std::sync::Once = std::sync::Once::new();
+        let cpus = crate::churn::cpus();
+        PUBLISHED.call_once(|| {
+            if let Some(Bare(hot)) = sections() {
+                hot.publish();
+            }
+        });
+        Self { cpus }
+    }
+}
+
+impl Default for Entries {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Calls a generic function with each implementation that this process has.
+#[macro_export]
+macro_rules! over_each {
+    ($function:ident) => {{
+        if let Some(bare) = $crate::implementation::sections() {
+            $function(bare);
+        }
+        $function($crate::implementation::Atomics { cpus: $crate::churn::cpus() });
+        $function($crate::implementation::Entries::new());
+    }};
+}
+
 /// Sections, if this process can have them.
 pub fn sections() -> Option<Bare> {
     let found = Hot::find(crate::churn::cpus()).map(Bare);
@@ -86,6 +118,7 @@ macro_rules! settle {
         #[allow(unused_imports, reason = "words or anchored")]
         use corelocal::sys::rseq::{Anchored as _, Words as _};
         let on = $on;
+        #[allow(clippy::macro_metavars_in_unsafe, reason = "operands are plain values")]
         $crate::implementation::until_settled(
             // SAFETY:
             // - the lanes of the test cover what the implementation acts on.
@@ -111,9 +144,6 @@ pub fn until_settled<T>(
         }
     }
     crate::churn::count_spill();
-    match spill() {
-        // Expected-CPU form: the spill lane is no CPU's.
-        Outcome::Moved => Outcome::Moved,
-        settled => settled,
-    }
+    // In the expected-CPU form `Moved`: the spill lane is no CPU's.
+    spill()
 }

@@ -90,7 +90,7 @@ impl Lanes {
         assert!(lane <= self.cpus);
         // SAFETY:
         // - the lane is inside the mapping; all of a copy is atomics, and zero is a value.
-        unsafe { &*self.base.byte_add(lane as usize * Far::BYTES) }
+        unsafe { &*self.base.wrapping_byte_add(lane as usize * Far::BYTES) }
     }
 
     /// Every lane, the spill lane last.

@@ -84,15 +84,30 @@ pub struct Work<I> {
 macro_rules! some_form {
     ($self:ident, |$form:ident| $body:expr) => {
         match random() >> 33 & 7 {
-            0 => { let $form = on(CpuId::new(cpu())); $body }
-            1 => { let $form = HERE.guarded(&raw const $self.open, 0); $body }
-            2 => { let $form = HERE.release(); $body }
+            0 => {
+                let $form = on(CpuId::new(cpu()));
+                $body
+            }
+            1 => {
+                let $form = HERE.guarded(&raw const $self.open, 0);
+                $body
+            }
+            2 => {
+                let $form = HERE.release();
+                $body
+            }
             3 => {
                 let $form = on(CpuId::new(cpu())).guarded(&raw const $self.open, 0).release();
                 $body
             }
-            4 => { let $form = HERE.guarded(&raw const $self.closed, 0); $body }
-            _ => { let $form = HERE; $body }
+            4 => {
+                let $form = HERE.guarded(&raw const $self.closed, 0);
+                $body
+            }
+            _ => {
+                let $form = HERE;
+                $body
+            }
         }
     };
 }
@@ -251,7 +266,9 @@ impl<I: Implementation> Work<I> {
     /// A node that nobody holds, out of those that wait in no lane.
     fn unpark(&self) -> Option<usize> {
         let first = random() as usize;
-        (0..4).map(|k| (first + k) % NODES).find(|node| self.nodes[*node].parked.swap(0, Ordering::AcqRel) == 1)
+        (0..4)
+            .map(|k| (first + k) % NODES)
+            .find(|node| self.nodes[*node].parked.swap(0, Ordering::AcqRel) == 1)
     }
 
     fn park(&self, node: usize) {
@@ -345,7 +362,8 @@ impl<I: Implementation> Work<I> {
         let mut values = [0usize; 7];
         let want = 1 + random() as usize % values.len();
         let to = values.as_mut_ptr();
-        let taken = some_form!(self, |form| settle!(on, stack_pop_batch::<_>(stack, to, want, form)));
+        let taken =
+            some_form!(self, |form| settle!(on, stack_pop_batch::<_>(stack, to, want, form)));
         let mut held = self.count(taken).unwrap_or(0);
         if held == 0 {
             if let Some(node) = self.unpark() {

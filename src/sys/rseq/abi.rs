@@ -109,7 +109,9 @@ impl Hot {
 /// Where this thread's area lies, if libc registers one: for tests, which take the
 /// registration away or read what the kernel wrote.
 pub fn thread_area() -> Option<*mut u8> {
-    os::thread_area().map(|area| os::thread_pointer().wrapping_byte_offset(area.offset))
+    os::thread_area()
+        .filter(|_| super::HAS_SECTIONS)
+        .map(|area| super::arch::thread_pointer().wrapping_byte_offset(area.offset))
 }
 
 /// Which of the younger fields of the area the kernel fills.

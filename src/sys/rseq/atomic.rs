@@ -222,7 +222,7 @@ impl Anchored for Atomic {
         let push = |_: *mut u8, head: usize| {
             // SAFETY:
             // - the node is the caller's own, and has a word there.
-            unsafe { node.add(next).cast::<usize>().write_unaligned(head) };
+            unsafe { node.wrapping_add(next).cast::<usize>().write_unaligned(head) };
             Ok((node.expose_provenance(), head))
         };
         // SAFETY:

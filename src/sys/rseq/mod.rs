@@ -43,6 +43,7 @@ mod fence;
 mod form;
 mod inject;
 mod ops;
+mod verify;
 mod word;
 
 #[cfg(all(
@@ -80,6 +81,7 @@ pub use inject::Points;
 #[cfg(feature = "testing")]
 pub use inject::hold;
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
+pub use verify::{Unverified, Verified, verify};
 pub use word::{Int, Word};
 
 /// Whether this target has sections.

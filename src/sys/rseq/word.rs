@@ -1,7 +1,10 @@
 //! What an operation can store: integers of 8 to 64 bits, and pointers.
 
 use super::update;
-use crate::sync::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
+    AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 
 mod sealed {
     pub trait Sealed {}
@@ -39,8 +42,6 @@ pub trait Word: Copy + PartialEq + sealed::Sealed {
 pub trait Int: Word {
     /// `*to = *to OP self`, wrapping; returns what was there. `op` is one of [`update`].
     fn update(self, to: &Self::Atomic, op: u32, order: Ordering) -> Self;
-    /// The value of `self OP value`, wrapping.
-    fn combine(self, op: u32, value: Self) -> Self;
 }
 
 macro_rules! ints {
@@ -63,17 +64,17 @@ macro_rules! ints {
 
             #[inline]
             fn atomic(self) -> $atomic {
-                <$atomic>::new(self as $unsigned)
+                <$atomic>::new(self)
             }
 
             #[inline(always)]
             fn load(from: &$atomic, order: Ordering) -> Self {
-                from.load(order) as Self
+                from.load(order)
             }
 
             #[inline(always)]
             fn swap(self, to: &$atomic, order: Ordering) -> Self {
-                to.swap(self as $unsigned, order) as Self
+                to.swap(self, order)
             }
 
             #[inline(always)]
@@ -84,37 +85,18 @@ macro_rules! ints {
                 order: Ordering,
             ) -> Result<Self, Self> {
                 // Relaxed on failure: nothing was stored, and the caller learns a value only.
-                to.compare_exchange(
-                    expect as $unsigned,
-                    self as $unsigned,
-                    order,
-                    Ordering::Relaxed,
-                )
-                .map(|old| old as Self)
-                .map_err(|old| old as Self)
+                to.compare_exchange(expect, self, order, Ordering::Relaxed)
             }
         }
 
         impl Int for $int {
             #[inline(always)]
             fn update(self, to: &$atomic, op: u32, order: Ordering) -> Self {
-                let value = self as $unsigned;
-                let old = match op {
-                    update::ADD => to.fetch_add(value, order),
-                    update::AND => to.fetch_and(value, order),
-                    update::OR => to.fetch_or(value, order),
-                    _ => to.fetch_xor(value, order),
-                };
-                old as Self
-            }
-
-            #[inline(always)]
-            fn combine(self, op: u32, value: Self) -> Self {
                 match op {
-                    update::ADD => self.wrapping_add(value),
-                    update::AND => self & value,
-                    update::OR => self | value,
-                    _ => self ^ value,
+                    update::ADD => to.fetch_add(self, order),
+                    update::AND => to.fetch_and(self, order),
+                    update::OR => to.fetch_or(self, order),
+                    _ => to.fetch_xor(self, order),
                 }
             }
         }
@@ -127,11 +109,11 @@ ints! {
     u32 => u32, AtomicU32;
     u64 => u64, AtomicU64;
     usize => usize, AtomicUsize;
-    i8 => u8, AtomicU8;
-    i16 => u16, AtomicU16;
-    i32 => u32, AtomicU32;
-    i64 => u64, AtomicU64;
-    isize => usize, AtomicUsize;
+    i8 => u8, AtomicI8;
+    i16 => u16, AtomicI16;
+    i32 => u32, AtomicI32;
+    i64 => u64, AtomicI64;
+    isize => usize, AtomicIsize;
 }
 
 impl<T> sealed::Sealed for *mut T {}

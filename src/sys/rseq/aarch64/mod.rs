@@ -215,3 +215,14 @@ fn guard<F: Form>(form: F) -> (MaybeUninit<*const AtomicUsize>, MaybeUninit<usiz
         (MaybeUninit::uninit(), MaybeUninit::uninit())
     }
 }
+
+/// From where the distance to a thread's area is counted.
+pub(super) fn thread_pointer() -> *mut u8 {
+    let address: *mut u8;
+    // SAFETY:
+    // - reads a register.
+    unsafe {
+        core::arch::asm!("mrs {}, tpidr_el0", out(reg) address, options(nostack, preserves_flags, nomem))
+    };
+    address
+}

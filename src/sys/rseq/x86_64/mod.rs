@@ -222,3 +222,14 @@ fn guard<F: Form>(form: F) -> (MaybeUninit<*const AtomicUsize>, MaybeUninit<usiz
         (MaybeUninit::uninit(), MaybeUninit::uninit())
     }
 }
+
+/// From where the distance to a thread's area is counted.
+pub(super) fn thread_pointer() -> *mut u8 {
+    let address: *mut u8;
+    // SAFETY:
+    // - the thread ABI puts the block's address into its first word.
+    unsafe {
+        core::arch::asm!("mov {}, qword ptr fs:[0]", out(reg) address, options(nostack, preserves_flags, readonly))
+    };
+    address
+}
