@@ -5,8 +5,13 @@
 //! instruction of every section) and `elf-check` (for any binary with sections).
 #![allow(unsafe_code, reason = "raw lanes and system calls")]
 
+pub mod check;
 pub mod churn;
+pub mod disassembly;
+pub mod elf;
 pub mod implementation;
 pub mod lanes;
 pub mod run;
+pub mod subjects;
+pub mod trace;
 pub mod work;
