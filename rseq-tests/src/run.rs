@@ -5,7 +5,7 @@ use crate::implementation::Implementation;
 use crate::work::{Kind, Work};
 use corelocal::sys::rseq::Points;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a run is disturbed.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub struct Plan {
     pub threads: usize,
     /// Steps of each, its handler's not counted.
     pub steps: u64,
+    /// Milliseconds after which a thread stops in any case; 0 for never.
+    pub millis: u64,
     /// Microseconds between the signals of a thread; 0 for none.
     pub signal_every: u32,
     /// Microseconds between forced migrations; 0 for none.
@@ -29,6 +31,7 @@ impl Default for Plan {
         Self {
             threads: 8,
             steps: 100_000,
+            millis: 0,
             signal_every: 211,
             move_every: 150,
             unregistered: 0,
@@ -76,7 +79,16 @@ fn worker<S: Fn() + Sync>(plan: Plan, number: usize, id: &AtomicI32, step: &S) {
         let _ = churn::unregister();
     }
     id.store(churn::thread_id(), Ordering::Relaxed);
-    let work = || (0..plan.steps).for_each(|_| step());
+    let since = Instant::now();
+    let patience = Duration::from_millis(plan.millis);
+    let work = || {
+        for _ in 0..plan.steps {
+            step();
+            if plan.millis != 0 && since.elapsed() > patience {
+                break;
+            }
+        }
+    };
     let held = || {
         if plan.turns == [0; Points::COUNT] {
             work();

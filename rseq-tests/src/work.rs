@@ -475,7 +475,8 @@ impl<I: Implementation> Work<I> {
     fn check_records(&self) -> Result<(), String> {
         for copy in self.lanes.iter() {
             let count = copy.log.word.load(Ordering::Relaxed);
-            for index in count.saturating_sub(RECORDS)..count {
+            // One fewer than there are: a copy that was cut off began to write the next one.
+            for index in (count + 1).saturating_sub(RECORDS)..count {
                 let at = index % RECORDS * RECORD;
                 let bytes = copy.records[at..at + RECORD].iter();
                 let there: Vec<u8> = bytes.map(|byte| byte.load(Ordering::Relaxed)).collect();
