@@ -44,13 +44,17 @@ pub fn counts() -> (u64, u64, u64) {
     )
 }
 
-/// CPU lanes that the tests make: as many CPUs as are configured, or may be used.
+/// CPU lanes that the tests make: as many as the crate's own objects have.
 pub fn cpus() -> u32 {
-    // SAFETY:
-    // - takes a number, touches no memory of ours.
-    let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-    let highest = allowed().into_iter().max().unwrap_or(0);
-    u32::try_from(configured).unwrap_or(1).max(highest + 1).max(cpu() + 1)
+    static CPUS: AtomicU32 = AtomicU32::new(0);
+    match CPUS.load(Ordering::Relaxed) {
+        0 => {
+            let cpus = corelocal::Topology::current().cpus();
+            CPUS.store(cpus, Ordering::Relaxed);
+            cpus
+        }
+        cpus => cpus,
+    }
 }
 
 /// The CPU that this thread was on just now; 0 if the system does not say.

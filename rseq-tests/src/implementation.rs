@@ -1,5 +1,6 @@
 //! The implementations that one test body runs over.
 
+use crate::churn;
 use corelocal::sys::rseq::{Atomic, Contract, Entry, HAS_SECTIONS, Hot, Outcome, Sections};
 use std::fmt;
 
@@ -49,7 +50,7 @@ impl Implementation for Atomics {
     type On = Atomic;
 
     fn on(self) -> Atomic {
-        Atomic::on_lane(crate::churn::cpu().min(self.cpus))
+        Atomic::on_lane(churn::cpu().min(self.cpus))
     }
 
     fn spill(self) -> Atomic {
@@ -58,10 +59,10 @@ impl Implementation for Atomics {
 }
 
 impl Implementation for Entries {
-    type On = Entry;
+    type On = Entry<fn() -> u32>;
 
-    fn on(self) -> Entry {
-        Entry
+    fn on(self) -> Self::On {
+        Entry(churn::cpus)
     }
 
     fn spill(self) -> Atomic {
@@ -73,7 +74,7 @@ impl Entries {
     /// The entry points, with sections from here on if this process can have them.
     pub fn new() -> Self {
         static PUBLISHED: std::sync::Once = std::sync::Once::new();
-        let cpus = crate::churn::cpus();
+        let cpus = churn::cpus();
         PUBLISHED.call_once(|| {
             if let Some(Bare(hot)) = sections() {
                 hot.publish();
@@ -103,7 +104,7 @@ macro_rules! over_each {
 
 /// Sections, if this process can have them.
 pub fn sections() -> Option<Bare> {
-    let found = Hot::find(crate::churn::cpus()).map(Bare);
+    let found = Hot::find(churn::cpus()).map(Bare);
     if found.is_none() {
         assert!(!HAS_SECTIONS || std::env::var_os("RSEQ_REQUIRED").is_none(), "no sections here");
         eprintln!("no sections here: libc registers no area, or the target has none");
@@ -138,12 +139,12 @@ pub fn until_settled<T>(
 ) -> Outcome<T> {
     for _ in 0..64 {
         match attempt() {
-            Outcome::Aborted => crate::churn::count_abort(),
+            Outcome::Aborted => churn::count_abort(),
             Outcome::Nowhere => break,
             settled => return settled,
         }
     }
-    crate::churn::count_spill();
+    churn::count_spill();
     // In the expected-CPU form `Moved`: the spill lane is no CPU's.
     spill()
 }

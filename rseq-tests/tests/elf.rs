@@ -2,6 +2,7 @@
 
 use corelocal::sys::rseq::{Entry, HERE, Words};
 use rseq_tests::check::check;
+use rseq_tests::churn;
 use rseq_tests::elf::Elf;
 use rseq_tests::implementation::{Entries, sections};
 use rseq_tests::lanes::{Far, Lanes};
@@ -14,7 +15,7 @@ fn own() -> Vec<u8> {
     #[allow(unsafe_code, reason = "raw lanes")]
     // SAFETY:
     // - the lanes cover every CPU.
-    let _ = unsafe { Entry.add::<Far, u64, _>(lanes.word(), 1, HERE) };
+    let _ = unsafe { Entry(churn::cpus).add::<Far, u64, _>(lanes.word(), 1, HERE) };
     std::fs::read(std::env::current_exe().unwrap()).unwrap()
 }
 

@@ -28,6 +28,8 @@ pub(crate) mod seam;
 mod seam;
 
 pub use backend::{Backend, Reason, backend};
+#[cfg(feature = "testing")]
+use current::machine_hint;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use current::{cpu_hint, thread_hash};
 pub use machine::MAX_CPUS;

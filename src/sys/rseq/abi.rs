@@ -78,7 +78,7 @@ impl Hot {
     /// The words, if this process runs sections.
     #[inline(always)]
     pub fn load() -> Option<Self> {
-        // Acquire [S1]: pairs with the Release in `publish`. No descriptor may be stored
+        // Acquire [E20]: pairs with the Release in `publish`. No descriptor may be stored
         // through an offset that is not there yet (0 is another field of the thread block).
         let limit = LIMIT.load(Ordering::Acquire);
         if limit == 0 {
@@ -101,7 +101,7 @@ impl Hot {
     pub fn publish(self) {
         // Relaxed: the store of the limit is the message.
         OFFSET.store(self.offset, Ordering::Relaxed);
-        // Release [S1]: pairs with the Acquire in `load`.
+        // Release [E20]: pairs with the Acquire in `load`.
         LIMIT.store(self.limit, Ordering::Release);
     }
 }

@@ -67,7 +67,7 @@ impl Atomic {
             Err(value) => return Outcome::Differs { lane, value },
         };
         if F::GUARDED {
-            // [S2]: pairs with the fence between a change of the guard and the look at the
+            // [E21]: pairs with the fence between a change of the guard and the look at the
             // lane. Either that look sees the store above, or the load below sees the change.
             fence(Ordering::SeqCst);
             // SAFETY:
@@ -145,7 +145,7 @@ unsafe fn is_closed<F: Form>(form: F) -> bool {
 /// Takes a lane's lock, if it is free. Not for a CPU lane of a process with sections.
 #[inline(always)]
 pub fn try_lock(anchor: &Anchor) -> bool {
-    // Acquire [S3]: pairs with the Release in `unlock`: what the last holder did is seen.
+    // Acquire [E22]: pairs with the Release in `unlock`: what the last holder did is seen.
     // Relaxed on failure: nothing is looked at.
     anchor.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
@@ -153,7 +153,7 @@ pub fn try_lock(anchor: &Anchor) -> bool {
 /// Gives a lane's lock back; the caller holds it.
 #[inline(always)]
 pub fn unlock(anchor: &Anchor) {
-    // Release [S3]: pairs with the Acquire in `try_lock`.
+    // Release [E22]: pairs with the Acquire in `try_lock`.
     anchor.lock.store(0, Ordering::Release);
 }
 

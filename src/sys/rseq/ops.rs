@@ -47,6 +47,152 @@ trait Op: Copy {
     unsafe fn attempt<S: Stride, C: Contract, F: Form>(self, on: C, form: F) -> Outcome<Self::Out>;
 }
 
+/// The whole contract, settled: what the rest of the crate calls.
+///
+/// The lanes are the CPU lanes, and the spill lane that `.0` tells the number of when it is
+/// needed. An entry never answers `Nowhere` or `Aborted`.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<L>(pub L);
+
+impl<L: Fn() -> u32 + Copy> Entry<L> {
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    #[inline(always)]
+    unsafe fn run<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+        #[cfg(feature = "testing")]
+        if let Some(pretended) = super::super::seam::cpu_id() {
+            // SAFETY:
+            // - the caller's obligations are the same.
+            return unsafe { self.pretend::<S, O, F>(op, form, pretended) };
+        }
+        let Some(hot) = Hot::load() else {
+            // SAFETY:
+            // - the caller's obligations are the same.
+            return unsafe { self.lower::<S, O, F>(op, form, cpu_hint()) };
+        };
+        if F::ON && form.cpu() >= hot.limit {
+            return Outcome::Moved;
+        }
+        // SAFETY:
+        // - the caller's obligations are the same.
+        let outcome = unsafe { section::<S, O, F>(op, hot, form) };
+        if outcome.is_settled() {
+            return outcome;
+        }
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.again::<S, O, F>(op, form, hot, outcome) }
+    }
+
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn again<S: Stride, O: Op, F: Form>(
+        self,
+        op: O,
+        form: F,
+        hot: Hot,
+        mut outcome: Outcome<O::Out>,
+    ) -> Outcome<O::Out> {
+        let mut attempts = 1;
+        while matches!(outcome, Outcome::Aborted) {
+            // Relaxed: statistics.
+            ABORTS.fetch_add(1, Ordering::Relaxed);
+            if attempts == ATTEMPTS {
+                break;
+            }
+            attempts += 1;
+            // SAFETY:
+            // - the caller's obligations are the same.
+            outcome = unsafe { section::<S, O, F>(op, hot, form) };
+        }
+        if outcome.is_settled() {
+            return outcome;
+        }
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.spill::<S, O, F>(op, form) }
+    }
+
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    #[cold]
+    unsafe fn spill<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+        if F::ON {
+            // The spill lane is no CPU's; cut off to the end, the thread did not stay on one.
+            return Outcome::Moved;
+        }
+        // Relaxed: statistics.
+        SPILLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY:
+        // - the caller's obligations are the same; atomics alone store to this lane.
+        unsafe { op.attempt::<S, _, F>(Atomic::on_lane((self.0)()), form) }
+    }
+
+    /// Without sections: every store to any lane is atomic.
+    ///
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    #[inline(never)]
+    unsafe fn lower<S: Stride, O: Op, F: Form>(
+        self,
+        op: O,
+        form: F,
+        cpu: Option<u32>,
+    ) -> Outcome<O::Out> {
+        let cpus = cpus();
+        let lane = match cpu {
+            Some(id) if id < cpus => id,
+            Some(_) => (self.0)(),
+            None => (thread_hash() % cpus as usize) as u32,
+        };
+        if F::ON && cpu != Some(form.cpu()) {
+            return Outcome::Moved;
+        }
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { op.attempt::<S, _, F>(Atomic::on_lane(lane), form) }
+    }
+
+    /// On a CPU that a test makes up: with sections, in its lane only if the thread really is
+    /// there, else where a thread without a CPU goes.
+    ///
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    #[cfg(feature = "testing")]
+    #[cold]
+    unsafe fn pretend<S: Stride, O: Op, F: Form>(
+        self,
+        op: O,
+        form: F,
+        cpu: Option<u32>,
+    ) -> Outcome<O::Out> {
+        let Some(hot) = Hot::load() else {
+            // SAFETY:
+            // - the caller's obligations are the same.
+            return unsafe { self.lower::<S, O, F>(op, form, cpu) };
+        };
+        let there = cpu.is_some() && cpu == super::super::machine_hint();
+        if there && !(F::ON && cpu != Some(form.cpu())) {
+            // SAFETY:
+            // - the caller's obligations are the same.
+            let outcome = unsafe { section::<S, O, F>(op, hot, form) };
+            if outcome.is_settled() {
+                return outcome;
+            }
+        }
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.spill::<S, O, F>(op, form) }
+    }
+}
+
 /// One section, held up if a test asks for it.
 ///
 /// # Safety
@@ -65,98 +211,6 @@ unsafe fn section<S: Stride, O: Op, F: Form>(op: O, hot: Hot, form: F) -> Outcom
     // - the caller's obligations are the same.
     unsafe { op.attempt::<S, _, F>(sections, form) }
 }
-
-/// # Safety
-///
-/// See [`Contract`].
-#[inline(always)]
-unsafe fn run<S: Stride, O: Op, F: Form>(op: O, form: F) -> Outcome<O::Out> {
-    let Some(hot) = Hot::load() else {
-        // SAFETY:
-        // - the caller's obligations are the same.
-        return unsafe { lower::<S, O, F>(op, form) };
-    };
-    if F::ON && form.cpu() >= hot.limit {
-        return Outcome::Moved;
-    }
-    // SAFETY:
-    // - the caller's obligations are the same.
-    let outcome = unsafe { section::<S, O, F>(op, hot, form) };
-    if outcome.is_settled() {
-        return outcome;
-    }
-    // SAFETY:
-    // - the caller's obligations are the same.
-    unsafe { again::<S, O, F>(op, form, hot, outcome) }
-}
-
-/// # Safety
-///
-/// See [`Contract`].
-#[cold]
-#[inline(never)]
-unsafe fn again<S: Stride, O: Op, F: Form>(
-    op: O,
-    form: F,
-    hot: Hot,
-    mut outcome: Outcome<O::Out>,
-) -> Outcome<O::Out> {
-    let mut attempts = 1;
-    while matches!(outcome, Outcome::Aborted) {
-        // Relaxed: statistics.
-        ABORTS.fetch_add(1, Ordering::Relaxed);
-        if attempts == ATTEMPTS {
-            break;
-        }
-        attempts += 1;
-        // SAFETY:
-        // - the caller's obligations are the same.
-        outcome = unsafe { section::<S, O, F>(op, hot, form) };
-    }
-    if outcome.is_settled() {
-        return outcome;
-    }
-    if F::ON {
-        // Aborted to the end: the thread did not stay.
-        return Outcome::Moved;
-    }
-    // Relaxed: statistics.
-    SPILLS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY:
-    // - the caller's obligations are the same; atomics store to this lane only.
-    unsafe { op.attempt::<S, _, F>(Atomic::on_lane(hot.limit), form) }
-}
-
-/// # Safety
-///
-/// See [`Contract`].
-#[inline(never)]
-unsafe fn lower<S: Stride, O: Op, F: Form>(op: O, form: F) -> Outcome<O::Out> {
-    let lane = likely_lane(cpu_hint(), cpus());
-    if F::ON && (form.cpu() != lane || lane == cpus()) {
-        return Outcome::Moved;
-    }
-    // SAFETY:
-    // - the caller's obligations are the same; every store to any lane is atomic.
-    unsafe { op.attempt::<S, _, F>(Atomic::on_lane(lane), form) }
-}
-
-/// The lane of a thread that seems to be on `cpu`: the spill lane for an id without
-/// one, some lane of the thread's own without an id.
-#[inline]
-fn likely_lane(cpu: Option<u32>, cpus: u32) -> u32 {
-    match cpu {
-        Some(id) => id.min(cpus),
-        None => (thread_hash() % cpus as usize) as u32,
-    }
-}
-
-/// The whole contract, settled: what the rest of the crate calls.
-///
-/// Its lanes are the CPU lanes `0..n` and the spill lane `n`, where `n` is the number of
-/// CPU lanes. It never answers `Nowhere` or `Aborted`.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry;
 
 /// Makes the methods of one trait, and a type for the operands of each.
 macro_rules! entry {
@@ -184,7 +238,7 @@ macro_rules! entry {
             }
         )*
 
-        impl $Trait for Entry {
+        impl<L: Fn() -> u32 + Copy> $Trait for Entry<L> {
             $(
                 #[inline(always)]
                 unsafe fn $name<S: Stride, $($W: $bound,)? F: Form, $(const $OP: u32)?>(
@@ -195,7 +249,7 @@ macro_rules! entry {
                     let op = $Op::<$($W,)? $($OP)?> { $($operand),* };
                     // SAFETY:
                     // - the caller's obligations are the same.
-                    unsafe { run::<S, _, F>(op, form) }
+                    unsafe { self.run::<S, _, F>(op, form) }
                 }
             )*
         }
@@ -218,17 +272,4 @@ entry! { Anchored:
     stack_push_batch, StackPushBatch<>, (stack: Stack, from: *const usize, count: usize) -> usize;
     stack_pop_batch, StackPopBatch<>, (stack: Stack, to: *mut usize, count: usize) -> usize;
     copy, CopyIn<>, (anchor: *mut Anchor, bytes: Copied) -> usize;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_without_a_lane_goes_to_the_spill_lane() {
-        assert_eq!(likely_lane(Some(3), 4), 3);
-        assert_eq!(likely_lane(Some(4), 4), 4);
-        assert_eq!(likely_lane(Some(u32::MAX), 4), 4);
-        assert!(likely_lane(None, 4) < 4);
-    }
 }
