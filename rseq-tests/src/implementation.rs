@@ -1,7 +1,9 @@
 //! The implementations that one test body runs over.
 
 use crate::churn;
-use corelocal::sys::rseq::{Atomic, Contract, Entry, HAS_SECTIONS, Hot, Outcome, Sections};
+use corelocal::sys::rseq::{
+    Atomic, Contract, Entry, HAS_SECTIONS, Hot, Outcome, Sections, is_trusted, verify,
+};
 use std::fmt;
 
 /// A way to do the operations.
@@ -73,14 +75,12 @@ impl Implementation for Entries {
 impl Entries {
     /// The entry points, with sections from here on if this process can have them.
     pub fn new() -> Self {
-        static PUBLISHED: std::sync::Once = std::sync::Once::new();
-        let cpus = churn::cpus();
-        PUBLISHED.call_once(|| {
-            if let Some(Bare(hot)) = sections() {
-                hot.publish();
-            }
-        });
-        Self { cpus }
+        if HAS_SECTIONS && !is_trusted() {
+            let _ = verify();
+        }
+        let backend = corelocal::backend();
+        eprintln!("backend: {backend} ({})", backend.reason());
+        Self { cpus: churn::cpus() }
     }
 }
 

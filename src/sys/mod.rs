@@ -27,6 +27,7 @@ pub(crate) mod seam;
 #[path = "no_seam.rs"]
 mod seam;
 
+pub(crate) use backend::choose_backend;
 pub use backend::{Backend, Reason, backend};
 #[cfg(feature = "testing")]
 use current::machine_hint;

@@ -56,8 +56,8 @@ impl Atomic {
         if unsafe { is_closed(form) } {
             return Outcome::Closed;
         }
-        // Release where the form says so, and Relaxed where it does not: then nobody
-        // concludes anything about other memory from the word.
+        // Release [E23]: pairs with the Acquire of whoever asked for this form and loads the
+        // word. Relaxed else: then nobody concludes anything about other memory from it.
         let order = if F::RELEASE { Ordering::Release } else { Ordering::Relaxed };
         // SAFETY:
         // - a live word lies there, and is used as an atomic only (`Contract`).
@@ -112,7 +112,7 @@ impl Atomic {
             match step(place.cast(), anchor.word.load(Ordering::Relaxed)) {
                 Err(value) => Outcome::Differs { lane, value },
                 Ok((word, value)) => {
-                    // Release where the form says so; Relaxed else, as in `word`.
+                    // Release [E23]: pairs as in `word`. Relaxed else.
                     let order = if F::RELEASE { Ordering::Release } else { Ordering::Relaxed };
                     anchor.word.store(word, order);
                     Outcome::Committed { lane, value }

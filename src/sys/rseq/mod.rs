@@ -81,7 +81,7 @@ pub use inject::Points;
 #[cfg(feature = "testing")]
 pub use inject::hold;
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
-pub use verify::{Unverified, Verified, verify};
+pub use verify::{Unverified, Verified, is_trusted, verify};
 pub use word::{Int, Word};
 
 /// Whether this target has sections.

@@ -10,26 +10,36 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A value that fits one store of the processor.
+/// A word that a [`PerCpuCell`](crate::PerCpuCell) can hold: an integer of 8 to 64 bits, or a
+/// raw pointer.
+///
+/// Sealed: the operations are written once for each width.
 pub trait Word: Copy + PartialEq + sealed::Sealed {
     /// As what the rest of the program sees it.
+    #[doc(hidden)]
     type Atomic;
 
     /// The bits, zero-extended. A pointer's provenance is exposed.
+    #[doc(hidden)]
     fn bits(self) -> u64;
     /// The value of the low bits.
+    #[doc(hidden)]
     fn of(bits: u64) -> Self;
     /// An atomic that holds `self`.
+    #[doc(hidden)]
     fn atomic(self) -> Self::Atomic;
     /// Loads.
+    #[doc(hidden)]
     fn load(from: &Self::Atomic, order: Ordering) -> Self;
     /// Stores `self`; returns what was there.
+    #[doc(hidden)]
     fn swap(self, to: &Self::Atomic, order: Ordering) -> Self;
     /// Stores `self` if `expect` is there.
     ///
     /// # Errors
     ///
     /// What is there instead.
+    #[doc(hidden)]
     fn compare_exchange(
         self,
         to: &Self::Atomic,
@@ -41,6 +51,7 @@ pub trait Word: Copy + PartialEq + sealed::Sealed {
 /// A word with arithmetic.
 pub trait Int: Word {
     /// `*to = *to OP self`, wrapping; returns what was there. `op` is one of [`update`].
+    #[doc(hidden)]
     fn update(self, to: &Self::Atomic, op: u32, order: Ordering) -> Self;
 }
 
