@@ -60,10 +60,16 @@ const _: () = {
     assert!(size_of::<Descriptor>() == 32 && align_of::<Descriptor>() == 32);
 };
 
-/// `cpus()` in a process that runs sections, else 0.
-static LIMIT: AtomicU32 = AtomicU32::new(0);
-/// Distance of a thread's area from its thread pointer, in bytes.
-static OFFSET: AtomicIsize = AtomicIsize::new(0);
+/// The words that every operation loads, on a line of their own.
+#[repr(C, align(64))]
+struct HotWords {
+    /// `cpus()` in a process that runs sections, else 0.
+    limit: AtomicU32,
+    /// Distance of a thread's area from its thread pointer, in bytes.
+    offset: AtomicIsize,
+}
+
+static HOT: HotWords = HotWords { limit: AtomicU32::new(0), offset: AtomicIsize::new(0) };
 
 /// The two words: sections can run, in lanes `0..limit`.
 #[derive(Clone, Copy, Debug)]
@@ -80,12 +86,12 @@ impl Hot {
     pub fn load() -> Option<Self> {
         // Acquire [E20]: pairs with the Release in `publish`. No descriptor may be stored
         // through an offset that is not there yet (0 is another field of the thread block).
-        let limit = LIMIT.load(Ordering::Acquire);
+        let limit = HOT.limit.load(Ordering::Acquire);
         if limit == 0 {
             return None;
         }
         // Relaxed: the limit was there, so the offset is.
-        Some(Self { limit, offset: OFFSET.load(Ordering::Relaxed) })
+        Some(Self { limit, offset: HOT.offset.load(Ordering::Relaxed) })
     }
 
     /// What would be published, without publishing it; `None` if libc registers no area,
@@ -100,9 +106,9 @@ impl Hot {
     /// From here on this process runs sections: called once, before the first object.
     pub fn publish(self) {
         // Relaxed: the store of the limit is the message.
-        OFFSET.store(self.offset, Ordering::Relaxed);
+        HOT.offset.store(self.offset, Ordering::Relaxed);
         // Release [E20]: pairs with the Acquire in `load`.
-        LIMIT.store(self.limit, Ordering::Release);
+        HOT.limit.store(self.limit, Ordering::Release);
     }
 }
 

@@ -76,7 +76,7 @@ pub use arch::Sections;
 pub use atomic::{Atomic, try_lock, unlock};
 pub use contract::{Anchor, Anchored, Contract, Copied, Outcome, Stack, Stride, Words, update};
 pub use fence::{NoFence, can_fence, fence_all, fence_cpu};
-pub use form::{At, Form, HERE, on};
+pub use form::{Any, At, Form, HERE, On, Part, While, on};
 pub use inject::Points;
 #[cfg(feature = "testing")]
 pub use inject::hold;
@@ -99,16 +99,29 @@ const ABORTED: usize = 1;
 const CLOSED: usize = 2;
 const DIFFERS: usize = 3;
 
-/// The outcome of a section that left `status`.
+/// The outcome of a section that left `status`; `COMPARES` if it has a test of its own.
 #[inline(always)]
 #[allow(dead_code, reason = "targets without sections")]
-const fn attempt<F: Form>(status: usize, lane: u32, value: u64) -> Outcome<u64> {
+const fn attempt<F: Form, const COMPARES: bool>(
+    status: usize,
+    lane: u32,
+    value: u64,
+) -> Outcome<u64> {
+    let last = if COMPARES {
+        DIFFERS
+    } else if F::GUARDED {
+        CLOSED
+    } else {
+        ABORTED
+    };
+    if status > last {
+        return Outcome::Committed { lane, value };
+    }
     match status {
         ELSEWHERE if F::ON => Outcome::Moved,
         ELSEWHERE => Outcome::Nowhere,
         ABORTED => Outcome::Aborted,
         CLOSED => Outcome::Closed,
-        DIFFERS => Outcome::Differs { lane, value },
-        _ => Outcome::Committed { lane, value },
+        _ => Outcome::Differs { lane, value },
     }
 }

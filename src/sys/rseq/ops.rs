@@ -69,7 +69,7 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         let Some(hot) = Hot::load() else {
             // SAFETY:
             // - the caller's obligations are the same.
-            return unsafe { self.lower::<S, O, F>(op, form, cpu_hint()) };
+            return unsafe { self.lower::<S, O, F>(op, form) };
         };
         if F::ON && form.cpu() >= hot.limit {
             return Outcome::Moved;
@@ -82,35 +82,31 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         }
         // SAFETY:
         // - the caller's obligations are the same.
-        unsafe { self.again::<S, O, F>(op, form, hot, outcome) }
+        unsafe { self.again::<S, O, F>(op, form) }
     }
 
+    /// After a first attempt that settled nothing. It says not why, so that the hot path has one
+    /// test: if the thread has a CPU now, that attempt was cut off.
+    ///
     /// # Safety
     ///
     /// See [`Contract`].
     #[cold]
     #[inline(never)]
-    unsafe fn again<S: Stride, O: Op, F: Form>(
-        self,
-        op: O,
-        form: F,
-        hot: Hot,
-        mut outcome: Outcome<O::Out>,
-    ) -> Outcome<O::Out> {
-        let mut attempts = 1;
-        while matches!(outcome, Outcome::Aborted) {
-            // Relaxed: statistics.
-            ABORTS.fetch_add(1, Ordering::Relaxed);
-            if attempts == ATTEMPTS {
-                break;
-            }
-            attempts += 1;
+    unsafe fn again<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+        for _ in 1..ATTEMPTS {
+            let Some(hot) = Hot::load() else { break };
             // SAFETY:
             // - the caller's obligations are the same.
-            outcome = unsafe { section::<S, O, F>(op, hot, form) };
-        }
-        if outcome.is_settled() {
-            return outcome;
+            let outcome = unsafe { section::<S, O, F>(op, hot, form) };
+            if matches!(outcome, Outcome::Nowhere) {
+                break;
+            }
+            // Relaxed: statistics; the abort before this attempt.
+            ABORTS.fetch_add(1, Ordering::Relaxed);
+            if outcome.is_settled() {
+                return outcome;
+            }
         }
         // SAFETY:
         // - the caller's obligations are the same.
@@ -139,7 +135,17 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
     ///
     /// See [`Contract`].
     #[inline(never)]
-    unsafe fn lower<S: Stride, O: Op, F: Form>(
+    unsafe fn lower<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.lower_on::<S, O, F>(op, form, cpu_hint()) }
+    }
+
+    /// # Safety
+    ///
+    /// See [`Contract`].
+    #[inline]
+    unsafe fn lower_on<S: Stride, O: Op, F: Form>(
         self,
         op: O,
         form: F,
@@ -176,7 +182,7 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         let Some(hot) = Hot::load() else {
             // SAFETY:
             // - the caller's obligations are the same.
-            return unsafe { self.lower::<S, O, F>(op, form, cpu) };
+            return unsafe { self.lower_on::<S, O, F>(op, form, cpu) };
         };
         let there = cpu.is_some() && cpu == super::super::machine_hint();
         if there && !(F::ON && cpu != Some(form.cpu())) {

@@ -19,7 +19,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            straight [
                 "ldr {r}, [{p}]",
                 point!("4"),
                 "str {r}, [{node}, {next}]",
@@ -40,7 +40,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            compares [
                 "ldr {r}, [{p}]",
                 point!("4"),
                 "cbz {r}, 78f",
@@ -57,7 +57,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn list_take<S: Stride, F: Form>(self, anchor: *mut Anchor, form: F) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            ["ldr {r}, [{p}]", point!("4"), "cbz {r}, 78f", "mov {a}, 0"], commit!("a");
+            compares ["ldr {r}, [{p}]", point!("4"), "cbz {r}, 78f", "mov {a}, 0"], commit!("a");
             word = in(reg) anchor,
         }
         .map(|head| head as usize)
@@ -72,7 +72,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            compares [
                 "ldr {r}, [{p}]",
                 point!("4"),
                 "cmp {r}, {capacity}",
@@ -93,7 +93,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn stack_pop<S: Stride, F: Form>(self, stack: Stack, form: F) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            compares [
                 "ldr {a}, [{p}]",
                 point!("4"),
                 "cbz {a}, 78f",
@@ -118,7 +118,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            compares [
                 "ldr {b}, [{p}]",
                 point!("4"),
                 "subs {r}, {capacity}, {b}",
@@ -156,7 +156,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            compares [
                 "ldr {b}, [{p}]",
                 point!("4"),
                 "cmp {b}, {count}",
@@ -192,7 +192,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S, POINTER;
-            [
+            compares [
                 "ldr {r}, [{p}]",
                 point!("4"),
                 "cmp {r}, {expect}",

@@ -16,7 +16,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<()> {
         section! {
             self, form: F, S, size_of::<W>();
-            [load!("a"), "add {a}, {a}, {value}"], commit!("a");
+            straight [load!("a"), "add {a}, {a}, {value}"], commit!("a");
             word = in(reg) word, value = in(reg) value.bits(),
         }
         .map(|_| ())
@@ -31,7 +31,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S, size_of::<W>();
-            [
+            straight [
                 load!("r"),
                 point!("4"),
                 ".if {op} == 0", "add {a}, {r}, {value}",
@@ -54,7 +54,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S, size_of::<W>();
-            [load!("r"), point!("4")], commit!("value");
+            straight [load!("r"), point!("4")], commit!("value");
             word = in(reg) word, value = in(reg) value.bits(),
         }
         .map(W::of)
@@ -70,7 +70,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S, size_of::<W>();
-            [load!("r"), point!("4"), "cmp {r}, {expect}", "b.ne 78f"], commit!("value");
+            compares [load!("r"), point!("4"), "cmp {r}, {expect}", "b.ne 78f"], commit!("value");
             word = in(reg) word, expect = in(reg) expect.bits(), value = in(reg) value.bits(),
         }
         .map(W::of)

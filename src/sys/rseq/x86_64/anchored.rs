@@ -16,7 +16,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            straight [
                 "mov {r}, qword ptr [{word} + {p}]",
                 point!("4"),
                 "mov qword ptr [{node} + {next}], {r}",
@@ -37,7 +37,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            compares [
                 "mov {r}, qword ptr [{word} + {p}]",
                 point!("4"),
                 "test {r}, {r}",
@@ -55,7 +55,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn list_take<S: Stride, F: Form>(self, anchor: *mut Anchor, form: F) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            ["mov {r}, qword ptr [{word} + {p}]", point!("4"), "test {r}, {r}", "jz 78f"],
+            compares ["mov {r}, qword ptr [{word} + {p}]", point!("4"), "test {r}, {r}", "jz 78f"],
             "mov qword ptr [{word} + {p}], 0";
             word = in(reg) anchor,
         }
@@ -71,7 +71,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            compares [
                 "add {p}, {word}",
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),
@@ -93,7 +93,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn stack_pop<S: Stride, F: Form>(self, stack: Stack, form: F) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            compares [
                 "add {p}, {word}",
                 "mov {a}, qword ptr [{p}]",
                 point!("4"),
@@ -119,7 +119,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            compares [
                 "add {p}, {word}",
                 "mov {b}, qword ptr [{p}]",
                 point!("4"),
@@ -159,7 +159,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            compares [
                 "add {p}, {word}",
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),
@@ -198,7 +198,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     ) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            [
+            compares [
                 "add {p}, {word}",
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),

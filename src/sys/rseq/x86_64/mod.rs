@@ -30,20 +30,21 @@ use core::mem::MaybeUninit;
 #[derive(Clone, Copy, Debug)]
 pub struct Sections<const INJECT: bool = false> {
     hot: Hot,
-    points: MaybeUninit<*mut Points>,
+    /// The address of the points; without `INJECT` any value, and one that is in a register
+    /// anyway costs none.
+    points: isize,
 }
 
 impl Sections {
     /// Sections on the lanes `0..hot.limit`.
     #[inline(always)]
     pub fn new(hot: Hot) -> Self {
-        Self { hot, points: MaybeUninit::uninit() }
+        Self { hot, points: hot.offset }
     }
 
     /// The same, held up at `points`.
     pub fn held(self, points: &Points) -> Sections<true> {
-        let points = core::ptr::from_ref(points).cast_mut();
-        Sections { hot: self.hot, points: MaybeUninit::new(points) }
+        Sections { hot: self.hot, points: core::ptr::from_ref(points).expose_provenance() as isize }
     }
 }
 
@@ -125,11 +126,22 @@ macro_rules! point {
     };
 }
 
-/// One section: the frame, with an operation's steps and its commit in it.
+/// Whether a section has a test of its own.
+macro_rules! compares {
+    (compares) => {
+        true
+    };
+    (straight) => {
+        false
+    };
+}
+
+/// One section: the frame, with an operation's steps and its commit in it. `compares` if a step
+/// can leave by `78`, else `straight`.
 macro_rules! section {
     (
         $self:ident, $form:ident: $F:ty, $S:ty;
-        [$($step:expr),* $(,)?], $commit:expr;
+        $compares:ident [$($step:expr),* $(,)?], $commit:expr;
         $($operands:tt)*
     ) => {{
         let status: usize;
@@ -205,7 +217,7 @@ macro_rules! section {
                 options(nostack),
             )
         }
-        super::super::attempt::<$F>(status, lane as u32, result)
+        super::super::attempt::<$F, { compares!($compares) }>(status, lane as u32, result)
     }};
 }
 

@@ -16,7 +16,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<()> {
         section! {
             self, form: F, S;
-            [], store!("add", "[{word} + {p}]", "value");
+            straight [], store!("add", "[{word} + {p}]", "value");
             word = in(reg) word, value = in(reg) value.bits(), width = const size_of::<W>(),
         }
         .map(|_| ())
@@ -31,7 +31,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S;
-            [
+            straight [
                 load!("r", "[{word} + {p}]"),
                 point!("4"),
                 "mov {a}, {r}",
@@ -55,7 +55,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S;
-            [load!("r", "[{word} + {p}]"), point!("4")],
+            straight [load!("r", "[{word} + {p}]"), point!("4")],
             store!("mov", "[{word} + {p}]", "value");
             word = in(reg) word, value = in(reg) value.bits(), width = const size_of::<W>(),
         }
@@ -72,7 +72,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S;
-            [load!("r", "[{word} + {p}]"), point!("4"), "cmp {r}, {expect}", "jne 78f"],
+            compares [load!("r", "[{word} + {p}]"), point!("4"), "cmp {r}, {expect}", "jne 78f"],
             store!("mov", "[{word} + {p}]", "value");
             word = in(reg) word, expect = in(reg) expect.bits(), value = in(reg) value.bits(), width = const size_of::<W>(),
         }
