@@ -13,8 +13,12 @@ pub struct Instruction {
     pub operands: String,
 }
 
-/// All instructions by address; `None` without a disassembler for the file.
+/// All instructions by address; `None` without a disassembler for the file. Where there is none,
+/// as in a small virtual machine, `RSEQ_DISASSEMBLY` names the output of one.
 pub fn disassemble(file: &Path) -> Option<BTreeMap<u64, Instruction>> {
+    if let Some(text) = std::env::var_os("RSEQ_DISASSEMBLY") {
+        return Some(std::fs::read_to_string(text).ok()?.lines().filter_map(line).collect());
+    }
     ["objdump", "llvm-objdump", "aarch64-linux-gnu-objdump"]
         .iter()
         .map(|tool| with(tool, file))

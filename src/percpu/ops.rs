@@ -7,6 +7,7 @@
 use super::PerCpu;
 use super::cell::{Number, PerCpuCell, Word};
 use super::handle::PerCpuRef;
+#[cfg(not(corelocal_loom))]
 use super::statics::PerCpuStatic;
 use super::stride::StrideOf;
 use crate::cpu::{CpuId, Lane};

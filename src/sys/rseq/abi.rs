@@ -2,8 +2,7 @@
 #![allow(unsafe_code, reason = "asks the auxiliary vector")]
 
 use super::super::os;
-use crate::sync::Ordering;
-use crate::sync::plain::{AtomicIsize, AtomicU32};
+use crate::sync::{AtomicIsize, AtomicU32, Ordering};
 use core::mem::{align_of, offset_of, size_of};
 
 /// The area that libc registers for each thread (`struct rseq`).
@@ -62,36 +61,71 @@ const _: () = {
 
 /// The words that every operation loads, on a line of their own.
 #[repr(C, align(64))]
-struct HotWords {
+#[derive(Debug)]
+pub struct HotWords {
     /// `cpus()` in a process that runs sections, else 0.
     limit: AtomicU32,
     /// Distance of a thread's area from its thread pointer, in bytes.
     offset: AtomicIsize,
 }
 
-static HOT: HotWords = HotWords { limit: AtomicU32::new(0), offset: AtomicIsize::new(0) };
+/// The process's; in a model a process has no sections.
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+static HOT: HotWords = HotWords::new();
 
-/// The two words: sections can run, in lanes `0..limit`.
-#[derive(Clone, Copy, Debug)]
-pub struct Hot {
-    /// The number of CPU lanes; also the spill lane's number. Never 0.
-    pub limit: u32,
-    /// Distance of the area from the thread pointer.
-    pub(super) offset: isize,
-}
+impl HotWords {
+    crate::sync::const_unless_loom! {
+        /// Words that say that there are no sections.
+        pub const fn new() -> Self {
+            Self { limit: AtomicU32::new(0), offset: AtomicIsize::new(0) }
+        }
+    }
 
-impl Hot {
-    /// The words, if this process runs sections.
+    /// The words, if there are sections.
     #[inline(always)]
-    pub fn load() -> Option<Self> {
+    pub fn load(&self) -> Option<Hot> {
         // Acquire [E20]: pairs with the Release in `publish`. No descriptor may be stored
         // through an offset that is not there yet (0 is another field of the thread block).
-        let limit = HOT.limit.load(Ordering::Acquire);
+        let limit = self.limit.load(Ordering::Acquire);
         if limit == 0 {
             return None;
         }
         // Relaxed: the limit was there, so the offset is.
-        Some(Self { limit, offset: HOT.offset.load(Ordering::Relaxed) })
+        Some(Hot { limit, offset: self.offset.load(Ordering::Relaxed) })
+    }
+
+    /// From here on there are sections.
+    pub fn publish(&self, hot: Hot) {
+        // Relaxed: the store of the limit is the message.
+        self.offset.store(hot.offset, Ordering::Relaxed);
+        // Release [E20]: pairs with the Acquire in `load`.
+        self.limit.store(hot.limit, Ordering::Release);
+    }
+}
+
+impl Default for HotWords {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The two words: sections can run, in lanes `0..limit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hot {
+    /// The number of CPU lanes; also the spill lane's number. Never 0.
+    pub limit: u32,
+    /// Distance of the area from the thread pointer.
+    pub offset: isize,
+}
+
+impl Hot {
+    /// The process's words, if it runs sections.
+    #[inline(always)]
+    pub fn load() -> Option<Self> {
+        #[cfg(not(all(corelocal_loom, feature = "loom")))]
+        return HOT.load();
+        #[cfg(all(corelocal_loom, feature = "loom"))]
+        None
     }
 
     /// What would be published, without publishing it; `None` if libc registers no area,
@@ -103,12 +137,10 @@ impl Hot {
         os::thread_area().map(|area| Self { limit: cpus, offset: area.offset })
     }
 
-    /// From here on this process runs sections: called once, before the first object.
-    pub fn publish(self) {
-        // Relaxed: the store of the limit is the message.
-        HOT.offset.store(self.offset, Ordering::Relaxed);
-        // Release [E20]: pairs with the Acquire in `load`.
-        HOT.limit.store(self.limit, Ordering::Release);
+    /// From here on this process runs sections: before the first object.
+    pub(crate) fn publish(self) {
+        #[cfg(not(all(corelocal_loom, feature = "loom")))]
+        HOT.publish(self);
     }
 }
 

@@ -4,6 +4,9 @@
 use super::{Form, Int, Word};
 use crate::sync::AtomicUsize;
 
+/// A word that guards operations.
+pub type Guard = AtomicUsize;
+
 /// The distance between the lanes of an object.
 pub trait Stride {
     /// Bytes from one lane's copy to the next one's.

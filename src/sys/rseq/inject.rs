@@ -32,6 +32,7 @@ impl Points {
     /// How many points there are.
     pub const COUNT: usize = 9;
     /// Where the sections say at which point they are.
+    #[allow(dead_code, reason = "targets without sections")]
     pub(super) const AT: usize = offset_of!(Self, at);
 
     /// Turns to wait at `point` the next time that it is reached. A wait that was cut

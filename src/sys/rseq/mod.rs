@@ -17,6 +17,7 @@
 //! | `abi` | the kernel's structures, and the two words of the hot path |
 //! | `x86_64`, `aarch64` | the sections |
 //! | `atomic` | the same contract with atomic instructions |
+//! | `steps` | what lists, stacks and copies do before the commit, in Rust, for these two |
 //! | `model` | the same contract under loom: a CPU is a token that can be lost |
 //! | `form` | which lane, which guard, which commit |
 //! | `word` | what a section can store, and as which atomic the program sees it |
@@ -42,7 +43,10 @@ mod contract;
 mod fence;
 mod form;
 mod inject;
+#[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
+mod model;
 mod ops;
+mod steps;
 mod verify;
 mod word;
 
@@ -71,15 +75,19 @@ mod arch;
 #[path = "none.rs"]
 mod arch;
 
-pub use abi::{Fields, Hot, fields, thread_area};
+pub use abi::{Fields, Hot, HotWords, fields, thread_area};
 pub use arch::Sections;
 pub use atomic::{Atomic, try_lock, unlock};
-pub use contract::{Anchor, Anchored, Contract, Copied, Outcome, Stack, Stride, Words, update};
+pub use contract::{
+    Anchor, Anchored, Contract, Copied, Guard, Outcome, Stack, Stride, Words, update,
+};
 pub use fence::{NoFence, can_fence, fence_all, fence_cpu};
 pub use form::{Any, At, Form, HERE, On, Part, While, on};
 pub use inject::Points;
 #[cfg(feature = "testing")]
 pub use inject::hold;
+#[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
+pub use model::{Machine, Model};
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
 pub use verify::{Unverified, Verified, is_trusted, verify};
 pub use word::{Int, Word};

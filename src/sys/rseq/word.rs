@@ -31,6 +31,9 @@ pub trait Word: Copy + PartialEq + sealed::Sealed {
     /// Loads.
     #[doc(hidden)]
     fn load(from: &Self::Atomic, order: Ordering) -> Self;
+    /// Stores `self`.
+    #[doc(hidden)]
+    fn store(self, to: &Self::Atomic, order: Ordering);
     /// Stores `self`; returns what was there.
     #[doc(hidden)]
     fn swap(self, to: &Self::Atomic, order: Ordering) -> Self;
@@ -81,6 +84,11 @@ macro_rules! ints {
             #[inline(always)]
             fn load(from: &$atomic, order: Ordering) -> Self {
                 from.load(order)
+            }
+
+            #[inline(always)]
+            fn store(self, to: &$atomic, order: Ordering) {
+                to.store(self, order);
             }
 
             #[inline(always)]
@@ -150,6 +158,11 @@ impl<T> Word for *mut T {
     #[inline(always)]
     fn load(from: &AtomicPtr<T>, order: Ordering) -> Self {
         from.load(order)
+    }
+
+    #[inline(always)]
+    fn store(self, to: &AtomicPtr<T>, order: Ordering) {
+        to.store(self, order);
     }
 
     #[inline(always)]
