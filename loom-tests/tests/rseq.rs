@@ -357,18 +357,20 @@ fn a_lanes_holder_misses_what_the_last_one_did() {
 fn seen_commit_hides(name: &str, push: fn(&Shared, *mut u8) -> Outcome<usize>, lane: usize) {
     model(name, 3, move || {
         let shared = Shared::new();
+        // The pusher last: it then runs first. loom remembers one access to an atomic, and would
+        // take the pusher's own load for the one that its store has to be tried before.
         together([
-            part(&shared, move |shared| {
-                shared.nodes[0].thing.touch();
-                let node = shared.node(0);
-                let _ = node.expose_provenance();
-                assert!(matches!(push(shared, node), Outcome::Committed { .. }));
-            }),
             part(&shared, move |shared| {
                 // Acquire [E23], for what the pusher did before.
                 if shared.lanes[lane].list[0].word.load(Ordering::Acquire) != 0 {
                     shared.nodes[0].thing.touch();
                 }
+            }),
+            part(&shared, move |shared| {
+                shared.nodes[0].thing.touch();
+                let node = shared.node(0);
+                let _ = node.expose_provenance();
+                assert!(matches!(push(shared, node), Outcome::Committed { .. }));
             }),
         ]);
     });

@@ -177,6 +177,11 @@ impl Elf {
             .collect()
     }
 
+    /// Where the function begins that an address lies in, or behind.
+    pub fn entry_of(&self, address: u64) -> Option<u64> {
+        self.functions.range(..=address).next_back().map(|(entry, _)| *entry)
+    }
+
     /// The function that an address lies in, or behind.
     pub fn function(&self, address: u64) -> &str {
         self.functions.range(..=address).next_back().map_or("?", |(_, name)| name)

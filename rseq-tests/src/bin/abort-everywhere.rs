@@ -66,7 +66,7 @@ fn everywhere() -> Result<bool, Box<dyn Error>> {
     }
     for descriptor in &descriptors {
         let name = elf.function(descriptor.start);
-        if !name.contains("subjects") {
+        if !name.contains("subjects") || name.contains("FnOnce") {
             // The compiler keeps a copy of each closure for callers that there are not.
             copies += 1;
             continue;
