@@ -15,6 +15,7 @@ mod inner;
 mod inner;
 
 pub mod owned;
+pub mod sections;
 
 #[cfg(all(corelocal_loom, feature = "loom"))]
 pub use inner::mapped;

@@ -1,99 +1,13 @@
 //! Models of `corelocal::sys::rseq`: sections that lose their CPU, spill lanes beside them,
-//! guards against fences, drains, and the locks of lanes (edges E20 to E23).
+//! guards against fences, drains, and the locks of lanes (edges E20 to E24).
 #![allow(unsafe_code, reason = "raw lanes")]
 
 use corelocal::sys::rseq::{
-    Anchor, Anchored, Atomic, Contract, HERE, Hot, HotWords, Machine, Outcome, Stack, Stride, Word,
-    Words, try_lock, unlock, update,
+    Anchored, Atomic, Contract, HERE, Hot, HotWords, Outcome, Word, Words, try_lock, unlock, update,
 };
-use loom_tests::{Arc, AtomicU64, AtomicUsize, Canary, fence, model, together};
+use loom_tests::sections::{CPU, Node, SPILL, Shared, Side};
+use loom_tests::{Arc, AtomicU64, fence, model, part, together};
 use std::sync::atomic::Ordering;
-
-/// What a lane holds; made by the model, since loom's atomics are not valid as zeros.
-#[repr(C)]
-struct Lane {
-    word: AtomicU64,
-    list: [Anchor; 2],
-    stack: Anchor,
-    slots: [usize; 4],
-}
-
-impl Lane {
-    fn new() -> Self {
-        Self {
-            word: AtomicU64::new(0),
-            list: [Anchor::new(0), Anchor::new(0)],
-            stack: Anchor::new(0),
-            slots: [0; 4],
-        }
-    }
-}
-
-struct Side;
-
-impl Stride for Side {
-    const BYTES: usize = size_of::<Lane>();
-}
-
-/// A node of a list: `next` comes first.
-#[repr(C)]
-struct Node {
-    next: usize,
-    thing: Canary,
-}
-
-/// One CPU lane and the spill lane, and what threads share besides.
-struct Shared {
-    machine: Machine,
-    lanes: Vec<Lane>,
-    nodes: Vec<Node>,
-    phase: AtomicUsize,
-}
-
-/// The lane of the one CPU, and the spill lane.
-const CPU: u32 = 0;
-const SPILL: u32 = 1;
-
-impl Shared {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            machine: Machine::new(1),
-            lanes: vec![Lane::new(), Lane::new()],
-            nodes: (0..2).map(|_| Node { next: 0, thing: Canary::default() }).collect(),
-            phase: AtomicUsize::new(0),
-        })
-    }
-
-    fn word(&self) -> *mut u64 {
-        (&raw const self.lanes[0].word).cast_mut().cast()
-    }
-
-    fn list(&self, which: usize) -> *mut Anchor {
-        (&raw const self.lanes[0].list[which]).cast_mut()
-    }
-
-    fn stack(&self) -> Stack {
-        let anchor = (&raw const self.lanes[0].stack).cast_mut();
-        let slots = std::mem::offset_of!(Lane, slots) - std::mem::offset_of!(Lane, stack);
-        Stack { anchor, slots, capacity: 4 }
-    }
-
-    fn node(&self, index: usize) -> *mut u8 {
-        (&raw const self.nodes[index]).cast_mut().cast()
-    }
-
-    fn sum(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.word.load(Ordering::Relaxed)).sum()
-    }
-}
-
-/// One thread's part in a model.
-fn part(shared: &Arc<Shared>, body: impl FnOnce(&Shared) + Send + 'static) -> Part {
-    let shared = shared.clone();
-    Box::new(move || body(&shared))
-}
-
-type Part = Box<dyn FnOnce() + Send>;
 
 /// Attempts until one is not cut off; with two threads each can cut the other off a few times.
 fn settled<T>(attempt: impl Fn() -> Outcome<T>) -> Outcome<T> {
@@ -234,7 +148,7 @@ fn a_guarded_section_commits_behind_the_fence() {
         let (owner, guarded) = (found.clone(), committed.clone());
         together([
             part(&shared, move |shared| {
-                let form = HERE.guarded(guard(shared), 0);
+                let form = HERE.guarded(shared.guard(), 0);
                 let on = shared.machine.on(CPU);
                 // SAFETY:
                 // - the lanes are the model's, and so is the guard.
@@ -253,10 +167,6 @@ fn a_guarded_section_commits_behind_the_fence() {
     });
 }
 
-fn guard(shared: &Shared) -> *const corelocal::sys::rseq::Guard {
-    (&raw const shared.phase).cast()
-}
-
 /// The same by atomics (E21): what the owner does not find is `Late`, never committed.
 #[test]
 fn a_guarded_atomic_commits_behind_the_fence() {
@@ -267,7 +177,7 @@ fn a_guarded_atomic_commits_behind_the_fence() {
         let (owner, guarded) = (found.clone(), committed.clone());
         together([
             part(&shared, move |shared| {
-                let form = HERE.guarded(guard(shared), 0);
+                let form = HERE.guarded(shared.guard(), 0);
                 let on = Atomic::on_lane(SPILL);
                 // SAFETY:
                 // - the lanes are the model's, and so is the guard.
@@ -302,7 +212,7 @@ fn a_drain_misses_a_node_or_takes_it_early() {
                 let on = shared.machine.on(CPU);
                 let outcome = settled(|| {
                     let phase = shared.phase.load(Ordering::Relaxed);
-                    let form = HERE.guarded(guard(shared), phase).release();
+                    let form = HERE.guarded(shared.guard(), phase).release();
                     // SAFETY:
                     // - the lanes are the model's, and so are node and guard.
                     match unsafe { on.list_push::<Side, _>(shared.list(phase & 1), node, 0, form) }

@@ -42,9 +42,11 @@ impl Machine {
     ///
     /// If there is no such CPU.
     pub fn fence_cpu(&self, cpu: u32) {
-        // The kernel's barrier is a full one on both sides.
+        // [E24]: the kernel's barrier is a full one on both sides: whoever changed a guard before
+        // it sees every section that saw the old value.
         fence(Ordering::SeqCst);
         *self.cpus[cpu as usize].lock().unwrap() = 0;
+        // [E24]: as above.
         fence(Ordering::SeqCst);
     }
 
