@@ -77,7 +77,7 @@ fn push_and_pop(shared: &Shared, on: impl Contract, index: usize) {
     let (list, node) = (shared.list(0), shared.node(index));
     shared.nodes[index].thing.touch();
     let _ = node.expose_provenance();
-    // SAFETY, both:
+    // SAFETY:
     // - the lanes are the model's; nodes live as long, and their first word is the link.
     let pushed = settled(|| unsafe { on.list_push::<Side, _>(list, node, 0, HERE) });
     if matches!(pushed, Outcome::Busy) {
@@ -121,7 +121,7 @@ fn a_stack_hands_a_value_out_twice() {
             let popped = popped.clone();
             part(&shared, move |shared| {
                 let (on, stack) = (shared.machine.on(CPU), shared.stack());
-                // SAFETY, both:
+                // SAFETY:
                 // - the lanes are the model's.
                 let pushed = settled(|| unsafe { on.stack_push::<Side, _>(stack, value, HERE) });
                 assert!(matches!(pushed, Outcome::Committed { .. }));
