@@ -29,6 +29,7 @@ const TABLE: &[(&str, Status)] = &[
             "tests/topology/ids.rs::a_hot_added_cpu_is_beyond_the_lanes_that_were_counted",
             "tests/topology/lists.rs::a_machine_that_grows_does_not_change_what_was_read",
             "tests/space.rs::the_default_area_has_a_lane_for_every_possible_cpu",
+            "tests/ids.rs::a_cpu_that_was_added_later_counts_on_the_spill_lane",
         ]),
     ),
     ("A6", test(&["tests/limits.rs::a_thousand_objects_open_no_more_files_than_one"])),
@@ -42,6 +43,7 @@ const TABLE: &[(&str, Status)] = &[
         "A9",
         test(&[
             "tests/topology/lists.rs::ids_with_holes_crash_arrays_that_are_sized_by_population",
+            "tests/ids.rs::every_id_has_a_lane_of_its_own",
         ]),
     ),
     ("A10", later("Windows: lanes by processor group")),
@@ -50,6 +52,7 @@ const TABLE: &[(&str, Status)] = &[
         test(&[
             "tests/topology/ids.rs::an_unknown_cpu_is_none_and_not_cpu_0",
             "src/sys/current.rs::eight_live_threads_do_not_share_one_place",
+            "tests/ids.rs::threads_whose_cpu_is_not_known_are_spread",
         ]),
     ),
     (
@@ -110,7 +113,13 @@ const TABLE: &[(&str, Status)] = &[
         ]),
     ),
     ("C5", test(&["tests/topology/lists.rs::an_absent_sys_is_a_normal_state"])),
-    ("D1", later("sections: adopting libc's registration")),
+    (
+        "D1",
+        test(&[
+            "src/sys/backend.rs::a_thread_with_an_id_has_a_backend_that_uses_it",
+            "rseq-tests/tests/exact.rs::ten_million_operations_leave_the_area_as_the_kernel_wrote_it",
+        ]),
+    ),
     (
         "D5",
         test(&["src/sys/linux.rs::an_area_below_the_thread_pointer_is_read_in_the_right_place"]),
@@ -133,6 +142,8 @@ const TABLE: &[(&str, Status)] = &[
         test(&[
             "tests/topology/ids.rs::one_thread_without_an_id_does_not_take_it_from_the_others",
             "src/sys/current.rs::a_thread_that_is_not_registered_has_no_id",
+            "tests/ids.rs::ids_that_come_and_go_lose_no_update",
+            "rseq-tests/tests/exact.rs::threads_without_a_registration_are_counted_too",
         ]),
     ),
     (
@@ -145,8 +156,14 @@ const TABLE: &[(&str, Status)] = &[
             "tests/topology/sandbox.rs::no_instruction_that_old_machines_lack_asks_for_the_cpu",
         ]),
     ),
-    ("D15", later("take-over: fences across CPUs")),
-    ("D16", later("lanes by concurrency id")),
+    (
+        "D15",
+        test(&[
+            "rseq-tests/tests/fence.rs::a_fence_of_one_cpu_and_of_all_work_where_they_are_said_to",
+            "rseq-tests/tests/fence.rs::a_drain_beside_pushes_hands_out_every_node_once",
+        ]),
+    ),
+    ("D16", test(&["src/sys/rseq/abi.rs::a_field_is_used_only_where_the_kernel_fills_it"])),
     ("E1", test(&["tests/space.rs::lanes_of_cpus_that_are_not_there_cost_no_memory"])),
     ("E2", test(&["tests/space.rs::many_small_objects_do_not_take_a_line_each"])),
     (
@@ -226,7 +243,13 @@ const TABLE: &[(&str, Status)] = &[
             "tests/compile_fail/cell_added_through_a_reference.rs",
         ]),
     ),
-    ("G9", test(&["tests/cells.rs::threads_that_change_cpus_all_the_time_lose_no_update"])),
+    (
+        "G9",
+        test(&[
+            "tests/cells.rs::threads_that_change_cpus_all_the_time_lose_no_update",
+            "rseq-tests/tests/exact.rs::eight_disturbed_threads_lose_nothing",
+        ]),
+    ),
     ("G10", na("no guard, and no counter of guards")),
     (
         "G11",
@@ -301,7 +324,7 @@ const TABLE: &[(&str, Status)] = &[
         ]),
     ),
     ("L3", later("Miri: a source of rotating CPU ids")),
-    ("L4", later("sections: their stores beside atomics")),
+    ("L4", test(&["loom-tests/tests/rseq.rs::a_seen_commit_hides_what_came_before"])),
     (
         "M1",
         test(&[
