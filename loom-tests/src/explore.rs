@@ -1,12 +1,12 @@
 //! The harness under loom: every interleaving up to a bound.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 pub use corelocal::model::{finish, mapped, touch};
 pub use loom::sync::Arc;
-pub use loom::sync::atomic::AtomicU64;
+pub use loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
 pub use loom::thread;
 
 /// Whether models are explored (or only run many times).
@@ -23,7 +23,7 @@ pub const EXPLORES: bool = true;
 /// When a run of `f` panics, or loom finds a data race, a deadlock or a leak.
 pub fn model(name: &str, bound: usize, f: impl Fn() + Send + Sync + 'static) {
     // Relaxed: one operating-system thread counts; loom's threads are fibres on it.
-    let runs = std::sync::Arc::new(AtomicUsize::new(0));
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = runs.clone();
     let f = move || {
         counted.fetch_add(1, Ordering::Relaxed);

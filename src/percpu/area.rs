@@ -101,6 +101,8 @@ impl Inner {
     ///
     /// [`AllocError::AreaFull`] at the area's capacity, and those of [`Region::map`].
     pub(super) fn map(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
+        // How operations reach their copies is fixed before there is a copy.
+        crate::sys::choose_backend();
         let first = self.map_beside(shape, lane_bytes);
         if first.is_err() && self.give_spare_back() {
             return self.map_beside(shape, lane_bytes);

@@ -35,6 +35,11 @@ impl Parts {
         (self.version as u64) << 32 | (self.line as u64) << 16 | self.any as u64
     }
 
+    /// Whether no search has failed since the chunk was wholly free.
+    fn unbound(self) -> bool {
+        usize::from(self.line.min(self.any)) == GRANULES
+    }
+
     const fn unpack(word: u64) -> Self {
         Self { version: (word >> 32) as u32, line: (word >> 16) as u16, any: word as u16 }
     }
@@ -70,6 +75,20 @@ impl Bounds {
         Seen(self.0.load(Ordering::Acquire))
     }
 
+    /// To be called after a search that failed, before it is recorded: `false` if it cannot be, since
+    /// until now nobody counted the frees. They do from here on, and the search is to be repeated.
+    pub(super) fn counted(&self, seen: Seen) -> bool {
+        let parts = Parts::unpack(seen.0);
+        if !parts.unbound() {
+            return true;
+        }
+        let bound = GRANULES as u16 - 1;
+        let new = Parts { version: parts.version, any: bound, line: bound }.pack();
+        // Relaxed, both: a hint; if it fails, somebody else did it.
+        let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
+        false
+    }
+
     /// A search that began at `seen` found no run longer than `longest`.
     pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) {
         let mut parts = Parts::unpack(seen.0);
@@ -90,10 +109,8 @@ impl Bounds {
     pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
-        let unbound = |parts: Parts| usize::from(parts.line.min(parts.any)) == GRANULES;
-        if unbound(Parts::unpack(seen)) {
-            // No search has failed yet, so there is no bound to raise. (One that fails just now
-            // may still lower it; the next free mends that.)
+        if Parts::unpack(seen).unbound() {
+            // No search has failed yet, so there is no bound to raise: see `counted`.
             return GRANULES;
         }
         let merged = merged() as u16;
@@ -114,6 +131,25 @@ impl Bounds {
 #[cfg(all(test, not(corelocal_loom)))]
 mod tests {
     use super::*;
+
+    /// In a chunk where no search had failed before, and then where one had.
+    #[test]
+    fn a_run_that_is_freed_behind_a_failed_search_is_not_lost() {
+        let bounds = Bounds::new();
+        bounds.reset(GRANULES);
+        for turn in ["first", "second"] {
+            let seen = bounds.begin();
+            bounds.raise(|| 100);
+            if bounds.counted(seen) {
+                bounds.lower(seen, 1, 0);
+            }
+            assert!(bounds.longest(1) >= 100, "the {turn} failed search");
+        }
+        let seen = bounds.begin();
+        assert!(bounds.counted(seen));
+        bounds.lower(seen, 1, 7);
+        assert_eq!(bounds.longest(1), 7);
+    }
 
     /// Or each object of that alignment would search every full chunk that there is.
     #[test]
