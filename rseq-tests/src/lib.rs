@@ -2,7 +2,8 @@
 //! end state is known, and a way to run all of it over each implementation.
 //!
 //! The binaries: `stress` (the matrix), `abort-everywhere` (a breakpoint at every
-//! instruction of every section) and `elf-check` (for any binary with sections).
+//! instruction of every section), `elf-check` (for any binary with sections) and `machine`
+//! (what a machine with many CPUs and nodes gives, also while its CPUs go off and on).
 #![allow(unsafe_code, reason = "raw lanes and system calls")]
 
 pub mod check;
@@ -11,6 +12,7 @@ pub mod disassembly;
 pub mod elf;
 pub mod implementation;
 pub mod lanes;
+pub mod pages;
 pub mod run;
 pub mod subjects;
 pub mod trace;
