@@ -25,6 +25,7 @@
 //! | `fence` | wait until no section that began earlier is running |
 //! | `inject` | places in a section where a test can hold it up |
 //! | `verify` | provoke aborts, and count them |
+//! | `register` | areas of the crate's own, where libc registers none (feature `register`) |
 //!
 //! # What holds in an `Rseq` process
 //!
@@ -49,6 +50,24 @@ mod ops;
 mod steps;
 mod verify;
 mod word;
+
+#[cfg(all(
+    feature = "register",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(any(miri, all(corelocal_loom, feature = "loom")))
+))]
+pub(super) mod register;
+#[cfg(not(all(
+    feature = "register",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(any(miri, all(corelocal_loom, feature = "loom")))
+)))]
+#[path = "no_register.rs"]
+pub(super) mod register;
 
 #[cfg(all(
     target_os = "linux",
@@ -91,6 +110,16 @@ pub use model::{Machine, Model};
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
 pub use verify::{Unverified, Verified, is_trusted, verify};
 pub use word::{Int, Word};
+
+/// Why this process has no thread areas of the crate's own (feature `register`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "made with the feature")]
+pub(super) enum Refusal {
+    /// The crate is part of a shared library.
+    Library,
+    /// The system's error number.
+    System(i32),
+}
 
 /// Whether this target has sections.
 pub const HAS_SECTIONS: bool = cfg!(all(
