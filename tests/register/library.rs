@@ -6,7 +6,7 @@ use corelocal::sys::{Reason, backend};
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Barrier;
+use std::sync::mpsc::channel;
 
 const SOURCE: &str = r#"
 use corelocal::{PerCpuCell, per_cpu};
@@ -83,20 +83,22 @@ fn visit(path: &Path) {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap();
     let is_mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(file);
     let path = CString::new(path.to_str().expect("a plain path")).unwrap();
-    let meet = Barrier::new(2);
+    // Channels, not a barrier: a thread that panics hangs up.
+    let ((gone, is_gone), (end, is_over)) = (channel::<()>(), channel::<()>());
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let library = Library::open(&path);
+        let path = &path;
+        scope.spawn(move || {
+            let library = Library::open(path);
             assert!((1..=1000).all(|times| library.function::<u64>(c"call")() == times));
             assert!(library.function::<bool>(c"is_off")());
             library.close();
-            meet.wait();
-            meet.wait();
+            gone.send(()).unwrap();
+            let _ = is_over.recv();
         });
-        meet.wait();
+        is_gone.recv().expect("the thread has said what is wrong");
         assert!(!is_mapped(), "still mapped");
         (0..100).for_each(|_| std::thread::yield_now());
-        meet.wait();
+        drop(end);
     });
 }
 

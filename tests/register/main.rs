@@ -40,7 +40,9 @@ fn own(name: &str, body: impl FnOnce() + Send) {
 fn bare(name: &str, body: impl FnOnce() + Send) {
     alone_after(
         name,
-        |command| command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0"),
+        |command| {
+            command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        },
         || std::thread::scope(|scope| scope.spawn(body).join().unwrap()),
     );
 }
@@ -54,7 +56,7 @@ fn required() -> bool {
 fn id_word() -> i32 {
     let area = thread_area().expect("an area").cast::<i32>();
     // SAFETY: the area is at least 32 bytes, and this thread's own.
-    unsafe { area.add(1).read_volatile() }
+    unsafe { area.wrapping_add(1).read_volatile() }
 }
 
 /// The system call, as any library would make it.

@@ -351,7 +351,7 @@ mod tests {
             let words = place();
             // SAFETY:
             // - the second word of this thread's area, which nobody registered.
-            assert_eq!(unsafe { words.add(1).read_volatile() }, u32::MAX);
+            assert_eq!(unsafe { words.wrapping_add(1).read_volatile() }, u32::MAX);
         })
         .join()
         .unwrap();
