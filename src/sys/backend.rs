@@ -1,7 +1,7 @@
 //! How this process reaches its copies, and why.
 
-use super::rseq::{self, Hot};
-use super::{current, machine, os};
+use super::rseq::{self, Hot, Refusal, register};
+use super::{current, machine, os, thread_area};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicU32;
 use core::fmt;
@@ -86,6 +86,23 @@ pub enum Reason {
         /// Bytes of the area that the kernel keeps current.
         size: u32,
     },
+    /// libc registers no thread area, and this crate registers its own of `size` bytes for
+    /// each thread that uses it (feature `register`).
+    OwnRegistration {
+        /// Bytes of the area that the kernel keeps current.
+        size: u32,
+    },
+    /// libc registers no thread area, and the system refused to register the crate's own
+    /// (feature `register`) for the thread that asked first.
+    RegistrationRefused {
+        /// The system's error number: `ENOSYS` and `EPERM` from a kernel or a sandbox without
+        /// `rseq`, `EINVAL` if another library registered the thread, `EAGAIN` if the
+        /// process's first `pthread` keys are taken.
+        errno: i32,
+    },
+    /// libc registers no thread area, and this copy of the crate (with the feature `register`)
+    /// is part of a shared library, which registers none: it may be unloaded.
+    InLibrary,
     /// There could be sections, but on this processor they are used only after a
     /// successful [`verify`](rseq::verify) before the first object: some kernels do not
     /// cut them off.
@@ -115,16 +132,21 @@ impl Backend {
         if self != instead {
             return Reason::NotInForce { instead };
         }
-        let size = os::thread_area().map_or(0, |area| area.size);
+        let size = thread_area().map_or(0, |area| area.size);
         // Relaxed: `backend` was asked above.
         match CHOICE.load(Ordering::Relaxed) {
+            SECTIONS if os::thread_area().is_none() => return Reason::OwnRegistration { size },
             SECTIONS => return Reason::Sections { size },
             UNVERIFIED => return Reason::NotVerified,
             _ => {}
         }
         match current::source() {
             current::Source::Area => Reason::NoSections { size },
-            current::Source::Getcpu => Reason::NoThreadArea,
+            current::Source::Getcpu => match register::refusal() {
+                Some(Refusal::Library) => Reason::InLibrary,
+                Some(Refusal::System(errno)) => Reason::RegistrationRefused { errno },
+                None => Reason::NoThreadArea,
+            },
             current::Source::None => Reason::NoCpuId,
         }
     }
@@ -146,6 +168,20 @@ impl fmt::Display for Reason {
             Self::Sections { size } => {
                 write!(f, "libc registers a thread area of {size} bytes for each thread")
             }
+            Self::OwnRegistration { size } => write!(
+                f,
+                "own registration: libc registers no thread area, and this crate registers one \
+                 of {size} bytes for each thread that uses it"
+            ),
+            Self::RegistrationRefused { errno } => write!(
+                f,
+                "libc registers no thread area, and the system refused this crate's own (error \
+                 {errno}); the vDSO tells the CPU id"
+            ),
+            Self::InLibrary => f.write_str(
+                "libc registers no thread area, and a shared library registers none of its own; \
+                 the vDSO tells the CPU id",
+            ),
             Self::NotVerified => f.write_str(
                 "on this processor restartable sequences are used only after `verify` has seen \
                  the kernel cut them off, before the first object",

@@ -37,3 +37,8 @@ pub use machine::MAX_CPUS;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use machine::cpus;
 pub use topology::Topology;
+
+/// The area in which the kernel tells a thread its CPU: libc's, or else the crate's own.
+fn thread_area() -> Option<os::ThreadArea> {
+    os::thread_area().or_else(rseq::register::area)
+}
