@@ -1,6 +1,8 @@
 //! Objects on threads whose CPU id is anything at all: no id costs an update, or safety.
 #![cfg(all(feature = "testing", feature = "std"))]
 
+mod common;
+
 use corelocal::testing::{Config, with};
 use corelocal::{Area, CpuId, Moved, PerCpu, PerCpuCell, per_cpu};
 use std::collections::BTreeSet;
