@@ -15,12 +15,20 @@ const SECTIONS: u32 = 1;
 const ATOMICS: u32 = 2;
 /// Atomics, since the sections of this processor were not verified in time.
 const UNVERIFIED: u32 = 3;
+/// Beside one of them: a test asked for it.
+const FORCED: u32 = 4;
+
+#[cfg(feature = "testing")]
+pub(crate) mod force;
 
 /// Fixes the backend, if it is not fixed yet. Comes before every first object.
 pub(crate) fn choose_backend() {
     // Relaxed: whoever finds a choice publishes it too, so nothing else is read through it.
     let choice = match CHOICE.load(Ordering::Relaxed) {
         OPEN => {
+            #[cfg(feature = "testing")]
+            let best = force::choice_of_environment().unwrap_or_else(best_choice);
+            #[cfg(not(feature = "testing"))]
             let best = best_choice();
             // Relaxed: as above.
             match CHOICE.compare_exchange(OPEN, best, Ordering::Relaxed, Ordering::Relaxed) {
@@ -30,7 +38,12 @@ pub(crate) fn choose_backend() {
         }
         choice => choice,
     };
-    if choice == SECTIONS {
+    publish(choice);
+}
+
+/// If the choice is sections: from here on they run.
+fn publish(choice: u32) {
+    if choice & !FORCED == SECTIONS {
         // The same words for everybody, so a second time does no harm.
         if let Some(hot) = Hot::find(machine::cpus()) {
             hot.publish();
@@ -71,7 +84,7 @@ pub fn backend() -> Backend {
     choose_backend();
     match current::source() {
         // Relaxed: `choose_backend` was called on this thread.
-        _ if CHOICE.load(Ordering::Relaxed) == SECTIONS => Backend::Rseq,
+        _ if CHOICE.load(Ordering::Relaxed) & !FORCED == SECTIONS => Backend::Rseq,
         current::Source::Area | current::Source::Getcpu => Backend::Getcpu,
         current::Source::None => Backend::Thread,
     }
@@ -118,6 +131,9 @@ pub enum Reason {
     NoThreadArea,
     /// The system does not tell a thread its CPU.
     NoCpuId,
+    /// A test asked for it, through [`testing`](crate::testing).
+    #[cfg(feature = "testing")]
+    Forced,
     /// It was asked of a backend that this process does not have.
     NotInForce {
         /// The one it has.
@@ -138,6 +154,8 @@ impl Backend {
             SECTIONS if os::thread_area().is_none() => return Reason::OwnRegistration { size },
             SECTIONS => return Reason::Sections { size },
             UNVERIFIED => return Reason::NotVerified,
+            #[cfg(feature = "testing")]
+            choice if choice & FORCED != 0 => return Reason::Forced,
             _ => {}
         }
         match current::source() {
@@ -152,13 +170,19 @@ impl Backend {
     }
 }
 
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Backend {
+    fn name(self) -> &'static str {
+        match self {
             Self::Rseq => "rseq",
             Self::Getcpu => "getcpu",
             Self::Thread => "thread",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -196,6 +220,8 @@ impl fmt::Display for Reason {
                  a sandbox or an emulator stops it); the vDSO tells the CPU id",
             ),
             Self::NoCpuId => f.write_str("the system does not tell a thread its CPU"),
+            #[cfg(feature = "testing")]
+            Self::Forced => f.write_str("a test asked for it"),
             Self::NotInForce { instead } => {
                 write!(f, "not the backend of this process, which is {instead}")
             }

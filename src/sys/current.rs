@@ -136,6 +136,19 @@ pub(super) fn source() -> Source {
     }
 }
 
+/// Asks the source that a backend of a test's choice goes with. A source only gives hints, so it
+/// may change at any time.
+#[cfg(feature = "testing")]
+pub(super) fn force(backend: super::Backend) {
+    let source = match backend {
+        super::Backend::Rseq => return,
+        super::Backend::Getcpu => GETCPU,
+        super::Backend::Thread => NONE,
+    };
+    // Relaxed: as in `machine_hint`.
+    SOURCE.store(source, Ordering::Relaxed);
+}
+
 /// A number that differs between live threads, nearly always, and stays for a
 /// thread's life. Serves to spread threads whose CPU is not known.
 ///

@@ -28,6 +28,8 @@ pub(crate) mod seam;
 mod seam;
 
 pub(crate) use backend::choose_backend;
+#[cfg(feature = "testing")]
+pub(crate) use backend::force;
 pub use backend::{Backend, Reason, backend};
 #[cfg(feature = "testing")]
 use current::machine_hint;

@@ -24,6 +24,7 @@
 //! | `ops` | the entry points: section, again, spill lane |
 //! | `fence` | wait until no section that began earlier is running |
 //! | `inject` | places in a section where a test can hold it up |
+//! | `strike` | who disturbs it there |
 //! | `verify` | provoke aborts, and count them |
 //! | `register` | areas of the crate's own, where libc registers none (feature `register`) |
 //!
@@ -95,6 +96,26 @@ pub(super) mod register;
 pub(super) mod register;
 
 #[cfg(all(
+    feature = "testing",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(any(miri, all(corelocal_loom, feature = "loom")))
+))]
+mod strike;
+#[cfg(all(
+    feature = "testing",
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        target_pointer_width = "64",
+        not(any(miri, all(corelocal_loom, feature = "loom")))
+    ))
+))]
+#[path = "no_strike.rs"]
+mod strike;
+
+#[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",
     target_pointer_width = "64",
@@ -129,7 +150,9 @@ pub use fence::{NoFence, can_fence, fence_all, fence_cpu};
 pub use form::{Any, At, Form, HERE, On, Part, While, on};
 pub use inject::Points;
 #[cfg(feature = "testing")]
-pub use inject::hold;
+pub use inject::{Disturbance, hold};
+#[cfg(feature = "testing")]
+pub(crate) use inject::{Plan, disturbed};
 #[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
 pub use model::{Machine, Model};
 pub use ops::{ATTEMPTS, Detours, Entry, detours};

@@ -74,6 +74,8 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         if F::ON && form.cpu() >= hot.limit {
             return Outcome::Moved;
         }
+        #[cfg(feature = "testing")]
+        super::inject::begin();
         // SAFETY:
         // - the caller's obligations are the same.
         let outcome = unsafe { section::<S, O, F>(op, hot, form) };
@@ -193,6 +195,7 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         };
         let there = cpu.is_some() && cpu == super::super::machine_hint();
         if there && !(F::ON && cpu != Some(form.cpu())) {
+            super::inject::begin();
             // SAFETY:
             // - the caller's obligations are the same.
             let outcome = unsafe { section::<S, O, F>(op, hot, form) };
