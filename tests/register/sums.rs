@@ -122,13 +122,16 @@ fn a_threads_first_question_is_answered() {
             };
             std::thread::scope(|scope| scope.spawn(ask).join().unwrap())
         };
-        assert!(fresh(|_, cpu| CpuId::current() == Some(cpu)), "CpuId::current");
-        assert!(fresh(|cell, cpu| cell.add_on(cpu, 1).is_ok()), "add_on");
-        assert!(fresh(|cell, cpu| cell.here().0.cpu() == Some(cpu)), "here");
-        assert!(fresh(|cell, cpu| cell.fetch_add(1).0.cpu() == Some(cpu)), "fetch_add");
-        assert_eq!(cell.sum(), 2);
+        for _ in 0..20 {
+            assert!(fresh(|_, cpu| CpuId::current() == Some(cpu)), "CpuId::current");
+            assert!(fresh(|cell, cpu| cell.add_on(cpu, 1).is_ok()), "add_on");
+            assert!(fresh(|cell, cpu| cell.here().0.cpu() == Some(cpu)), "here");
+            assert!(fresh(|cell, cpu| cell.fetch_add(1).0.cpu() == Some(cpu)), "fetch_add");
+        }
+        assert_eq!(cell.sum(), 40);
         assert_eq!(detours().spills, 0);
-        assert_eq!(detours().aborts, 0, "a registration is no abort");
+        // A section can be cut off by chance, but not as often as threads were registered by one.
+        assert!(detours().aborts < 20, "a registration is no abort: {:?}", detours());
     });
 }
 
