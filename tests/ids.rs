@@ -60,7 +60,7 @@ fn every_id_has_a_lane_of_its_own() {
         }
         assert_eq!(object.spill().load(), spilled);
     };
-    let body = || objects().iter().for_each(check);
+    let body = move || objects().iter().for_each(check);
     std::thread::spawn(body).join().unwrap();
 }
 
