@@ -168,7 +168,8 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
             Some(_) => (self.0)(),
             None => (thread_hash() % cpus as usize) as u32,
         };
-        if F::ON && cpu != Some(form.cpu()) {
+        // A CPU that was added later has no lane: the spill lane is no CPU's.
+        if F::ON && (cpu != Some(form.cpu()) || form.cpu() >= cpus) {
             return Outcome::Moved;
         }
         // SAFETY:
