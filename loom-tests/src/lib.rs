@@ -18,7 +18,7 @@ pub mod owned;
 
 #[cfg(all(corelocal_loom, feature = "loom"))]
 pub use inner::mapped;
-pub use inner::{Arc, AtomicU64, Canary, EXPLORES, finish, model, thread, touch};
+pub use inner::{Arc, AtomicU64, Canary, EXPLORES, finish, large_model, model, thread, touch};
 
 /// One thread's part in a model, with its own handle to what the threads share.
 pub fn part<T: Send + Sync + 'static>(

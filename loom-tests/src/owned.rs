@@ -30,6 +30,15 @@ impl Value for Big {
 /// How many [`Big`] objects fill a chunk.
 pub const BIGS: usize = if crate::EXPLORES { 2 } else { 8 };
 
+/// Half a [`Big`].
+pub type Half = [usize; if crate::EXPLORES { 128 } else { 512 }];
+
+impl Value for Half {
+    fn of(id: usize) -> Self {
+        std::array::from_fn(|_| id)
+    }
+}
+
 /// A small object of the second class, which has chunks of its own.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(4096))]

@@ -101,14 +101,29 @@ impl Inner {
     ///
     /// [`AllocError::AreaFull`] at the area's capacity, and those of [`Region::map`].
     pub(super) fn map(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
+        loop {
+            let refused = match self.try_map(shape, lane_bytes) {
+                Ok(region) => return Ok(region),
+                Err(refused) => refused,
+            };
+            // An empty chunk is kept for the next object, but not at the cost of one.
+            if !self.give_up_spare() {
+                return Err(refused);
+            }
+        }
+    }
+
+    fn try_map(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
         let region = Region::map(self, shape, lane_bytes)?;
         // SAFETY: just mapped.
         let bytes = unsafe { region.header() }.reserved();
-        // Relaxed: a count of its own; it orders nothing.
-        let before = self.reserved.fetch_add(bytes, Ordering::Relaxed);
-        if bytes > self.config.capacity.saturating_sub(before) {
+        let within = |sum: &usize| *sum <= self.config.capacity;
+        let grown = |reserved: usize| reserved.checked_add(bytes).filter(within);
+        // Relaxed, both: a count of its own; it orders nothing. It never counts what is refused,
+        // so nobody else is refused for that.
+        if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_err() {
             // SAFETY: nobody else knows of the region.
-            unsafe { self.unmap(region) };
+            unsafe { region.unmap() };
             return Err(AllocError::AreaFull { capacity: self.config.capacity });
         }
         Ok(region)
@@ -206,15 +221,25 @@ impl Inner {
     ///
     /// The record belongs to a pool of this area.
     unsafe fn emptied(&self, record: Record) {
+        self.replace_spare(record.into_raw());
+    }
+
+    /// Gives the spare chunk back to the system. `false`: there is none.
+    fn give_up_spare(&self) -> bool {
+        self.replace_spare(ptr::null_mut())
+    }
+
+    /// Makes `next` the spare record. Whether the one before it was another chunk, which is given
+    /// back now: one that is in use again, or gone, is left alone.
+    fn replace_spare(&self, next: *mut Group) -> bool {
         // AcqRel [E8]: with itself: who takes a record out sees the group that it lies in.
-        let before = self.spare.swap(record.into_raw(), Ordering::AcqRel);
-        if let Some(before) = Record::from_raw(before).filter(|&before| before != record) {
-            // SAFETY: records get into `spare` here only, so it belongs to this area.
-            if let Some(region) = unsafe { before.retire() } {
-                // SAFETY: `retire` found the region empty, and took it out of the record.
-                unsafe { self.unmap(region) };
-            }
-        }
+        let before = Record::from_raw(self.spare.swap(next, Ordering::AcqRel));
+        let region = before
+            .filter(|before| before.into_raw() != next)
+            // SAFETY: records get into `spare` in `emptied` only, so it belongs to this area.
+            .and_then(|before| unsafe { before.retire() });
+        // SAFETY: `retire` found the region empty, and took it out of the record.
+        region.map(|region| unsafe { self.unmap(region) }).is_some()
     }
 
     /// Bytes and chunks, counted now.

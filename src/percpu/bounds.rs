@@ -35,6 +35,11 @@ impl Parts {
         (self.version as u64) << 32 | (self.line as u64) << 16 | self.any as u64
     }
 
+    /// Whether no search has failed yet.
+    fn are_full(self) -> bool {
+        usize::from(self.line.min(self.any)) == GRANULES
+    }
+
     const fn unpack(word: u64) -> Self {
         Self { version: (word >> 32) as u32, line: (word >> 16) as u16, any: word as u16 }
     }
@@ -70,10 +75,14 @@ impl Bounds {
         Seen(self.0.load(Ordering::Acquire))
     }
 
-    /// A search that began at `seen` found no run longer than `longest`.
-    pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) {
+    /// A search that began at `seen` found no run longer than `longest`. `true`: search again.
+    ///
+    /// As long as no search has failed, frees raise nothing. So the first failure only says that
+    /// they must from now on, and the next one, which sees what they freed until then, counts.
+    pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) -> bool {
         let mut parts = Parts::unpack(seen.0);
-        let longest = longest as u16;
+        let first = parts.are_full();
+        let longest = if first { GRANULES as u16 - 1 } else { longest as u16 };
         match align {
             // What holds for every run holds for those that begin on a line.
             1 => (parts.any, parts.line) = (longest, parts.line.min(longest)),
@@ -83,11 +92,17 @@ impl Bounds {
                 parts.any = parts.any.min(longest + LINE_ALIGN as u16 - 1);
             }
             // Runs of rarer alignments have no bound of their own.
-            _ => return,
+            _ => return false,
         }
-        // Relaxed: lowers a hint; if it fails, a run was freed meanwhile.
-        let new = parts.pack();
-        let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
+        // Relaxed, both: lowers a hint; if it fails, a run was freed meanwhile.
+        let (old, new) = (seen.0, parts.pack());
+        let lowered = self.0.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
+        if first && lowered.is_ok() {
+            // [E6] with the fence in `raise`: either that free sees that bounds must rise, or the
+            // next search sees the bits that it cleared.
+            crate::sync::fence_after_rmw();
+        }
+        first && lowered.is_ok()
     }
 
     /// A run of `len` granules was freed: it may have joined one at its left and one at its right.
@@ -95,16 +110,18 @@ impl Bounds {
     /// Returns the new bound for all runs.
     pub(super) fn raise(&self, len: usize) -> usize {
         let joined = |bound: u16| (2 * usize::from(bound) + len).min(GRANULES) as u16;
+        // [E6] with the fence in `lower`; the caller's last step was to clear the bits.
+        crate::sync::fence_after_rmw();
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
-            let Parts { version, any, line } = Parts::unpack(seen);
-            let whole = joined(any);
-            if usize::from(line.min(any)) == GRANULES {
-                // No search has failed yet, so there is no bound to raise. (One that fails just
-                // now may still lower it; the next free mends that.)
+            let parts = Parts::unpack(seen);
+            if parts.are_full() {
+                // No search has failed yet, so there is no bound to raise. One that fails just now
+                // searches again.
                 return GRANULES;
             }
+            let (version, whole) = (parts.version, joined(parts.any));
             let new = Parts { version: version.wrapping_add(1), any: whole, line: whole }.pack();
             // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {

@@ -163,6 +163,15 @@ impl Chunk {
     ///
     /// `bounds` are those of this chunk; a search that fails lowers them.
     pub(super) fn claim(&self, bounds: &Bounds, run: Run) -> Option<Claimed> {
+        match self.search(bounds, run) {
+            Ok(claimed) => Some(claimed),
+            Err(true) => self.search(bounds, run).ok(),
+            Err(false) => None,
+        }
+    }
+
+    /// One try of [`Chunk::claim`]. `Err`: there is no such run; `true` if that must be asked again.
+    fn search(&self, bounds: &Bounds, run: Run) -> Result<Claimed, bool> {
         let seen = bounds.begin();
         // Relaxed: a hint; the second search covers a wrong one.
         let low = self.low.load(Ordering::Relaxed) as usize;
@@ -179,12 +188,9 @@ impl Chunk {
                 if high < start + run.len {
                     self.high.fetch_max((start + run.len) as u32, Ordering::Relaxed);
                 }
-                Some(Claimed { start, fresh: start >= high })
+                Ok(Claimed { start, fresh: start >= high })
             }
-            Err(longest) => {
-                bounds.lower(seen, run.align, longest);
-                None
-            }
+            Err(longest) => Err(bounds.lower(seen, run.align, longest)),
         }
     }
 

@@ -216,13 +216,14 @@ impl Pool {
             if let Some(found) = search() {
                 return Ok(place(found));
             }
-            let region = area.map(self.shape, self.lane_bytes)?;
+            let mapped = area.map(self.shape, self.lane_bytes);
             // Somebody else may have grown the pool meanwhile: the loser unmaps.
             if let Some(found) = search() {
                 // SAFETY: nobody else knows of the region.
-                unsafe { area.unmap(region) };
+                let _ = mapped.map(|region| unsafe { area.unmap(region) });
                 return Ok(place(found));
             }
+            let region = mapped?;
             let record = match self.publish(region) {
                 Ok(record) => record,
                 Err(error) => {
