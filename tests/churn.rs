@@ -317,7 +317,7 @@ fn child(seed: u64) -> i32 {
     }
     drop(large);
     drop(object);
-    for round in 0..50 {
+    for round in 0..20 {
         let objects = [(); 16].map(|()| PerCpu::<[u64; 100]>::try_new(|_| [round; 100]).ok());
         let good = |object: &PerCpu<[u64; 100]>| object.iter().all(|(_, a)| *a == [round; 100]);
         if !objects.iter().all(|object| object.as_ref().is_some_and(good)) {
@@ -355,14 +355,14 @@ fn a_forked_child_allocates_while_the_parents_threads_did() {
                     // SAFETY: ends the child at once.
                     unsafe { libc::_exit(child(seed)) };
                 }
-                assert!(pid > 0, "fork");
                 let mut status = 0;
                 // SAFETY: waits for the child just made, and writes to `status` only.
                 let waited = unsafe { libc::waitpid(pid, &raw mut status, 0) };
-                assert_eq!((waited, status), (pid, 0), "hung (14), crashed, or a wrong value");
+                (waited == pid, status)
             };
-            (0..FORKS).for_each(fork);
+            let bad = (0..FORKS).map(fork).find(|end| *end != (true, 0));
             done.store(true, Ordering::Relaxed);
+            assert_eq!(bad, None, "hung (14), crashed (a signal), or a wrong value (code * 256)");
         });
         assert_eq!(FORKED.sum(), 5, "a child's adds are its own");
         assert!(Area::global().stats().chunks <= 2, "{:?}", Area::global().stats());

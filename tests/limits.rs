@@ -257,3 +257,53 @@ fn a_thousand_objects_open_no_more_files_than_one() {
     let cpus = Area::global().lanes();
     assert!(machine(&many) <= 10 + 10 * cpus, "{many}");
 }
+
+/// Maps pages that cannot merge until the system refuses another mapping.
+fn exhaust_mappings() -> Vec<*mut libc::c_void> {
+    let mut made = Vec::with_capacity(1 << 18);
+    for access in [libc::PROT_READ, libc::PROT_READ | libc::PROT_WRITE].into_iter().cycle() {
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new private mapping at an address of the system's choice touches nobody.
+        let at = unsafe { libc::mmap(ptr::null_mut(), 4096, access, kind, -1, 0) };
+        if at == libc::MAP_FAILED || made.len() == made.capacity() {
+            break;
+        }
+        made.push(at);
+    }
+    made
+}
+
+/// E3, as above, for the limit on the number of mappings, which other parts of a program reach.
+#[test]
+fn at_the_limit_of_mappings_objects_are_refused_and_dropped() {
+    type Own = [u8; 31 * 4096];
+    let name = "at_the_limit_of_mappings_objects_are_refused_and_dropped";
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    if most.trim().parse::<usize>().unwrap() > 1 << 18 {
+        return skip(name, "the limit is too high to be reached");
+    }
+    alone(name, || {
+        let area = Area::builder().build().unwrap();
+        let chunks = || (0..500).map(|_| area.try_alloc_zeroed::<[u64; 1000]>().unwrap());
+        let mut small: Vec<_> = chunks().collect();
+        let mut own: Vec<_> = (0..500).map(|_| area.try_alloc_zeroed::<Own>().unwrap()).collect();
+        let others = exhaust_mappings();
+        assert!(area.try_alloc_zeroed::<Own>().is_err(), "{} others", others.len());
+        let mut index = 0;
+        for _ in 0..5 {
+            // From the middle of whatever the kernel has joined.
+            let mut stays = |times| {
+                index += 1;
+                index % times != 0
+            };
+            small.retain(|_| stays(7));
+            own.retain(|_| stays(3));
+        }
+        own.push(area.try_alloc_zeroed().expect("there is room again"));
+        let kept = small.len() * small[0].lanes() * size_of::<[u64; 1000]>();
+        assert!(area.stats().live >= kept);
+        small.clear();
+        own.clear();
+        assert_eq!((area.stats().live, area.stats().chunks), (0, 1));
+    });
+}

@@ -108,6 +108,26 @@ fn copies_are_aligned_and_lanes_share_neither_a_line_nor_a_page() {
     }
 }
 
+/// The last object of a full lane and the first one of the next lane: F7, as above.
+#[test]
+fn the_ends_of_full_lanes_share_neither_a_line_nor_a_page() {
+    fn check<T: Zeroable>(area: &Area) {
+        let (mut map, mut objects) = (Map::default(), Vec::new());
+        while area.stats().chunks < 2 {
+            objects.push(area.try_alloc_zeroed::<T>().unwrap());
+        }
+        for (lane, copy) in objects.iter().flatten() {
+            map.insert(std::ptr::from_ref(copy).addr(), size_of::<T>(), lane.index());
+        }
+        map.lanes_apart(PAGE);
+        map.lanes_apart(CACHE_LINE);
+    }
+    for area in areas(&[3, 12, 64]) {
+        check::<A64<64>>(&area);
+        check::<A4096<4096>>(&area);
+    }
+}
+
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Parts<A> {
@@ -273,9 +293,13 @@ fn check_refused<T>(area: &Area) {
     }
     let error = area.try_alloc_in_place(called::<T>).unwrap_err();
     let InitError::Alloc(error) = error else { panic!("an initialiser was called") };
-    let refused =
-        matches!(error, AllocError::CapacityOverflow { .. } | AllocError::OutOfMemory { .. });
-    assert!(refused, "{error}");
+    let lanes = area.lanes();
+    let fits = size_of::<T>().checked_mul(lanes).is_some_and(|all| all <= isize::MAX as usize);
+    match error {
+        AllocError::CapacityOverflow { lanes: named, .. } => assert!(!fits && named == lanes),
+        AllocError::OutOfMemory { bytes } => assert!(fits && bytes > size_of::<T>()),
+        other => panic!("{other}"),
+    }
     assert!(area.try_alloc_uninit::<T>().is_err());
     assert_eq!((area.stats().live, area.stats().reserved), (0, 0));
 }

@@ -173,6 +173,20 @@ fn freed_memory_is_hidden_by_the_first_search() {
     freed_memory_is_never_found("freed_memory_is_hidden_by_the_first_search", [1, 2], false);
 }
 
+/// E6: each of two frees sees its own half of a free run, and none the whole.
+#[test]
+fn run_is_hidden_by_two_frees_side_by_side() {
+    model("run_is_hidden_by_two_frees_side_by_side", 3, || {
+        let area = Arc::new(one_chunk());
+        let full: Vec<_> = (1..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
+        let halves = [10, 11].map(|id| Owned::<Half>::new(&area, id));
+        Owned::<Big>::try_new(&area, 12).expect_err("two chunks of a capacity of one");
+        together(halves.map(|half| part(&area, |_| drop(half))));
+        drop((Owned::<Big>::new(&area, 13), full));
+        end(area);
+    });
+}
+
 /// One thread asks for more than the area may have, and the other for what it has room for.
 #[test]
 fn refused_growth_refuses_another() {

@@ -85,6 +85,27 @@ impl<S: AsRef<[AtomicU64]>> AtomicBitmap<S> {
         }
     }
 
+    /// How many clear bits in a row there are around `start..start + len`, which are clear.
+    ///
+    /// Bits that others claim or release meanwhile count as they are found. One load a word of the
+    /// gap, and two more.
+    pub(crate) fn gap_around(&self, start: usize, len: usize) -> usize {
+        let words = self.words();
+        // Relaxed: a look makes no edge, only a claim does.
+        let taken = |at: usize| words[at].load(Ordering::Relaxed);
+        let mut first = start;
+        while first > 0 {
+            // The bits below `first` in its word, at the top.
+            let (at, bits) = ((first - 1) / WORD, (first - 1) % WORD + 1);
+            let free = (taken(at) << (WORD - bits)).leading_zeros() as usize;
+            first -= free.min(bits);
+            if free < bits {
+                break;
+            }
+        }
+        self.find(start + len, self.bits, 0).unwrap_or(self.bits) - first
+    }
+
     /// The first aligned place at or after `from` where `len <= 64` clear bits begin.
     fn find_gap(&self, from: usize, len: usize, align: usize) -> Option<usize> {
         let gap = |(at, free): (usize, u128)| {
@@ -181,4 +202,37 @@ fn starts(mut free: u128, len: usize) -> u128 {
 #[inline]
 fn multiples(align: usize, at: usize) -> u64 {
     if align < WORD { u64::MAX / ((1 << align) - 1) } else { u64::from(at % (align / WORD) == 0) }
+}
+
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_gap_reaches_to_the_next_set_bits() {
+        let mut seed = 7_u64;
+        let mut below = |bound: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % bound
+        };
+        for bits in [1, 63, 64, 65, 200, 256] {
+            for _ in 0..300 {
+                let bitmap = AtomicBitmap::new(bits);
+                for _ in 0..below(6) {
+                    bitmap.set(below(bits));
+                }
+                let clear: Vec<usize> = (0..bits).filter(|&bit| !bitmap.get(bit)).collect();
+                let Some(&start) = clear.get(below(bits) % clear.len().max(1)) else { continue };
+                let up = (start..bits).take_while(|&bit| !bitmap.get(bit)).count();
+                let down = (0..start).rev().take_while(|&bit| !bitmap.get(bit)).count();
+                let len = below(up) + 1;
+                assert_eq!(
+                    bitmap.gap_around(start, len),
+                    down + up,
+                    "{start} of {bits}: {clear:?}"
+                );
+            }
+        }
+    }
 }

@@ -105,27 +105,29 @@ impl Bounds {
         first && lowered.is_ok()
     }
 
-    /// A run of `len` granules was freed: it may have joined one at its left and one at its right.
+    /// A run of granules was freed, with others around it: `merged` tells how long a run that is.
     ///
-    /// Returns the new bound for all runs.
-    pub(super) fn raise(&self, len: usize) -> usize {
-        let joined = |bound: u16| (2 * usize::from(bound) + len).min(GRANULES) as u16;
-        // [E6] with the fence in `lower`; the caller's last step was to clear the bits.
+    /// The caller's last step was to clear the run's bits. Returns the new bound for all runs.
+    pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
+        // [E6] with the fence in `lower`, and with itself: of two runs that are freed side by side
+        // at one time, one at least sees that the other is free.
         crate::sync::fence_after_rmw();
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
+        if Parts::unpack(seen).are_full() {
+            // No search has failed yet, so there is no bound to raise. One that fails just now
+            // searches again.
+            return GRANULES;
+        }
+        let merged = merged() as u16;
         loop {
-            let parts = Parts::unpack(seen);
-            if parts.are_full() {
-                // No search has failed yet, so there is no bound to raise. One that fails just now
-                // searches again.
-                return GRANULES;
-            }
-            let (version, whole) = (parts.version, joined(parts.any));
-            let new = Parts { version: version.wrapping_add(1), any: whole, line: whole }.pack();
+            let Parts { version, any, line } = Parts::unpack(seen);
+            // A run that begins on a line is no longer than the run that it lies in.
+            let (any, line) = (any.max(merged), line.max(merged));
+            let new = Parts { version: version.wrapping_add(1), any, line }.pack();
             // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return usize::from(whole),
+                Ok(_) => return usize::from(any),
                 Err(now) => seen = now,
             }
         }

@@ -205,7 +205,7 @@ impl Chunk {
         raised: impl FnOnce(usize),
     ) -> bool {
         self.bits().release_run(start, len);
-        raised(bounds.raise(len));
+        raised(bounds.raise(|| self.bits().gap_around(start, len)));
         let word = (start / 64) as u32;
         // Relaxed, both: a hint.
         if word < self.low.load(Ordering::Relaxed) {

@@ -9,7 +9,7 @@ use std::process::Command;
 /// Set in a child: the name of the test whose body it runs.
 const CHILD: &str = "CORELOCAL_TEST_CHILD";
 /// A child that hangs is killed after this many seconds, and the test fails.
-const CHILD_SECONDS: u32 = 240;
+const CHILD_SECONDS: u32 = 120;
 
 /// Runs `body` in a process of its own: this test binary again, with nothing but the test `name`.
 pub(crate) fn alone(name: &str, body: impl FnOnce()) {

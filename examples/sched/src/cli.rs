@@ -4,8 +4,10 @@ use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
 use crate::tree::{Tree, TreeError, cgroup, listing};
 use clap::{Args, Parser, Subcommand};
+use corelocal::Area;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A model of the kernel's group scheduler state: what each memory layout of it costs.
 #[derive(Debug, Parser)]
@@ -134,13 +136,18 @@ impl TreeArgs {
         }
         fits(&lanes, machine, tree)?;
         let narrow = |lanes: u64| {
-            u32::try_from(lanes).map_err(|_| format!("--lanes {lanes}: more than 4294967295"))
+            let said = |why: &dyn core::fmt::Display| format!("--lanes {lanes}: {why}");
+            let narrow = u32::try_from(lanes).map_err(|error| said(&error))?;
+            // Maps nothing: the area only says whether it can have so many lanes.
+            Area::builder().cpus(narrow).build().map_err(|error| said(&error))?;
+            Ok(narrow)
         };
         Ok(Config {
             kernels: self.kernel,
-            lanes: lanes.into_iter().map(narrow).collect::<Result<_, _>>()?,
+            lanes: lanes.into_iter().map(narrow).collect::<Result<_, String>>()?,
             runs: if self.quick { self.runs.min(2) } else { self.runs },
-            samples: if self.quick { 1 } else { 10 },
+            samples: if self.quick { 1 } else { 7 },
+            patience: Duration::from_secs(if self.quick { 1 } else { 15 }),
             seed: self.seed,
         })
     }

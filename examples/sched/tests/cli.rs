@@ -38,7 +38,7 @@ fn bad_input_is_one_line_and_status_two() {
     let loops = listing("loops", "/a 2 max 1\n/a/../a 2 max 1\n");
     let empty = listing("empty", "# nothing\n");
     fs::create_dir(path("plain")).unwrap();
-    let cases: [(&[&str], &str); 19] = [
+    let cases: [(&[&str], &str); 20] = [
         (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
         (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
         (&["tree", "--cgroup", &path("plain")], "not a cgroup"),
@@ -55,6 +55,7 @@ fn bad_input_is_one_line_and_status_two() {
         (&["tree", "--width", "9", "--depth", "18446744073709551615"], "limit of 1000000"),
         (&["tree", "--lanes", "0"], "--lanes 0"),
         (&["tree", "--lanes", "1000000000"], "MiB"),
+        (&["tree", "--width", "1", "--depth", "1", "--lanes", "100000"], "--lanes 100000"),
         (&["tree", "--runs", "0"], "--runs 0"),
         (&["tree", "--width", "ten"], "ten"),
         (&["tree", "--from", &twice, "--cgroup", &twice], "cannot be used with"),

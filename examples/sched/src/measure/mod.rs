@@ -21,8 +21,9 @@ use crate::structs::{Kernel, v6_14::V6_14, v7_2::V7_2};
 use crate::tree::Tree;
 use corelocal::{Area, CpuId};
 use machine::Machine;
-use sample::{Subject, Sweep, sample};
+use sample::{Patience, Sample, Subject, Sweep, sample};
 use stats::{Estimate, estimate, median};
+use std::time::Duration;
 
 /// The name of the second copy of L0's results.
 pub const NULL: &str = "L0-null";
@@ -57,6 +58,9 @@ pub struct Config {
     pub runs: u32,
     /// Samples of each walk on each CPU in a run, whose median is the run's value.
     pub samples: u32,
+    /// How long samples may be repeated because the thread was switched out, in all; from then on
+    /// such samples are kept, and counted.
+    pub patience: Duration,
     /// Where every shuffle starts.
     pub seed: u64,
 }
@@ -108,9 +112,12 @@ pub fn measure(
 ) -> Result<Results, String> {
     let mut results = Results::default();
     let sweep = Sweep::new(machine.l2.unwrap_or(ASSUMED_L2));
+    let mut patience = Patience::new(config.patience);
     for &lanes in &config.lanes {
         for shuffled in [false, true] {
-            let setting = Setting { config, machine, tree, lanes, shuffled, sweep: &sweep };
+            let patience = &mut patience;
+            let mut setting =
+                Setting { config, machine, tree, lanes, shuffled, sweep: &sweep, patience };
             if config.kernels != Kernels::V6_14 {
                 setting.measure::<V7_2>(&mut results, &mut progress)?;
             }
@@ -130,6 +137,7 @@ struct Setting<'a> {
     lanes: u32,
     shuffled: bool,
     sweep: &'a Sweep,
+    patience: &'a mut Patience,
 }
 
 /// The samples of one layout for one walk.
@@ -143,7 +151,7 @@ struct Series {
 
 impl Setting<'_> {
     fn measure<K: Kernel>(
-        &self,
+        &mut self,
         results: &mut Results,
         progress: &mut impl FnMut(&str),
     ) -> Result<(), String>
@@ -204,7 +212,7 @@ impl Setting<'_> {
 
     /// One run: every task, on every CPU, every layout in turn.
     fn run(
-        &self,
+        &mut self,
         run: u32,
         tasks: &[Task],
         subjects: [&dyn Subject; LAYOUTS.len()],
@@ -221,7 +229,7 @@ impl Setting<'_> {
                     let mut turn = [0, 1, 2, 3];
                     rng.shuffle(&mut turn);
                     for layout in turn {
-                        let sample = sample(subjects[layout], tasks[at], cpu, self.sweep);
+                        let sample = self.sample(subjects[layout], tasks[at], cpu);
                         values[at][layout].push(sample.ns);
                         series[at][layout].rejected += sample.rejected;
                         series[at][layout].disturbed += u32::from(sample.disturbed);
@@ -246,6 +254,10 @@ impl Setting<'_> {
         };
         let runs: Vec<f64> = (0..self.config.runs as usize).map(of_run).collect();
         estimate(&runs)
+    }
+
+    fn sample(&mut self, subject: &dyn Subject, task: Task, cpu: CpuId) -> Sample {
+        sample(subject, task, cpu, self.sweep, self.patience)
     }
 
     fn rows(

@@ -9,16 +9,37 @@ use corelocal::CpuId;
 use crossbeam_epoch as epoch;
 use std::time::{Duration, Instant};
 
-/// Visits of a swept sample, at least: one walk over an ordinary tree, several over a small one. A
-/// sample is short, so that it ends before the thread's time slice does.
-const SWEPT_VISITS: u64 = 1000;
-/// Visits of a warm sample, at least: a set that nearly fills a cache is not in the same state
-/// after each walk.
-const WARM_VISITS: u64 = 6000;
+/// Visits after which a sample is long enough: for a warm one several walks over an ordinary tree, because a
+/// set that nearly fills a cache is not in the same state after each; for a swept one a single
+/// walk, so that it ends before the thread's time slice does.
+const fn enough_visits(cache: Cache) -> u64 {
+    match cache {
+        Cache::Warm => 6000,
+        Cache::Swept => 1000,
+    }
+}
+/// Walks that a sample has at most, however small the tree: a sweep takes longer than any walk.
+const fn enough_walks(cache: Cache) -> u64 {
+    match cache {
+        Cache::Warm => 200,
+        Cache::Swept => 4,
+    }
+}
 /// Walks before a warm sample: another layout was here before.
 const WARM_UP: u32 = 3;
-/// Samples that are thrown away in a row before one is kept though the thread was switched out.
-const PATIENCE: u32 = 50;
+
+/// How much longer the harness may repeat samples during which the thread was switched out.
+///
+/// On a machine that is busy with other things most samples could be disturbed: without an end to
+/// the patience the program would run for hours.
+#[derive(Debug)]
+pub(super) struct Patience(Duration);
+
+impl Patience {
+    pub(super) fn new(time: Duration) -> Self {
+        Self(time)
+    }
+}
 
 /// A model whose layout is not known to the harness.
 pub(super) trait Subject {
@@ -63,8 +84,13 @@ impl Sweep {
     }
 
     fn run(&self) {
-        // One word of each line.
-        black_box(self.0.iter().step_by(8).fold(0_u64, |sum, &word| sum.wrapping_add(word)));
+        // One word of each line. A plain loop, because adapters take milliseconds in debug builds.
+        let (mut at, mut sum) = (0, 0_u64);
+        while at < self.0.len() {
+            sum = sum.wrapping_add(self.0[at]);
+            at += 8;
+        }
+        black_box(sum);
     }
 }
 
@@ -104,19 +130,24 @@ pub(super) struct Sample {
     pub(super) disturbed: bool,
 }
 
-/// Times `task`, again if the thread was switched out meanwhile.
-pub(super) fn sample(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Sweep) -> Sample {
+/// Times `task`, again if the thread was switched out meanwhile and there is patience left.
+pub(super) fn sample(
+    subject: &dyn Subject,
+    task: Task,
+    cpu: CpuId,
+    sweep: &Sweep,
+    patience: &mut Patience,
+) -> Sample {
     let mut rejected = 0;
     loop {
-        let before = preemptions();
+        let (start, before) = (Instant::now(), preemptions());
         let ns = attempt(subject, task, cpu, sweep);
         let disturbed = preemptions() != before;
-        if !disturbed || rejected == PATIENCE {
+        if !disturbed || patience.0.is_zero() {
             return Sample { ns, rejected, disturbed };
         }
+        patience.0 = patience.0.saturating_sub(start.elapsed());
         rejected += 1;
-        // The next attempt begins with a fresh time slice.
-        std::thread::yield_now();
     }
 }
 
@@ -129,12 +160,9 @@ fn attempt(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Sweep) -> f64 
         Operation::Unthrottle => (Some(Operation::Throttle), None),
         _ => (None, None),
     };
-    let (mut time, mut visits) = (Duration::ZERO, 0);
-    let (mut warm_up, enough) = match cache {
-        Cache::Warm => (WARM_UP, WARM_VISITS),
-        Cache::Swept => (0, SWEPT_VISITS),
-    };
-    while visits < enough {
+    let (mut time, mut visits, mut walks) = (Duration::ZERO, 0, 0);
+    let mut warm_up = if cache == Cache::Warm { WARM_UP } else { 0 };
+    while visits < enough_visits(cache) && walks < enough_walks(cache) {
         before.map(walk);
         if cache == Cache::Swept {
             sweep.run();
@@ -151,6 +179,7 @@ fn attempt(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Sweep) -> f64 
         } else {
             time += took;
             visits += done.count;
+            walks += 1;
         }
     }
     time.as_secs_f64() * 1e9 / visits as f64

@@ -87,14 +87,20 @@ fn verdict(report: &Report<'_>, lanes: u32) -> String {
         let task = row.task;
         task.operation == Operation::CpuWalk && task.dependent && task.cache == Cache::Warm
     };
+    let across = |order: &str| {
+        let mut rows = rows.iter().filter(|row| !walks(row) && row.order == order);
+        range(&mut rows)
+    };
     format!(
         "At {lanes} lanes{label} walks along one CPU are faster with per-CPU memory (L2) than with \
          pointer arrays (L0) in {faster} of {} cases, {slower}, undecided in {unclear}; the \
-         dependent warm cpu_walk changes by {}. group_walk goes across the CPUs, a page for each: \
-         there per-CPU memory changes the time by {}.",
+         dependent warm cpu_walk changes by {}. group_walk goes across the CPUs, each copy on a \
+         page of its own, which is what per-CPU memory is bad at: it changes the time by {} where \
+         the heap is in order, by {} where it is aged.",
         along.clone().count(),
         range(&mut along.clone().filter(warm)),
-        range(&mut rows.iter().filter(|row| !walks(row))),
+        across("allocation"),
+        across("shuffled"),
     )
 }
 

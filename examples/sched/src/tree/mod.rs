@@ -76,9 +76,11 @@ impl fmt::Display for TreeError {
                     bytes >> 30
                 )
             }
-            Self::TooMany(None) => {
-                write!(f, "more than 2^128 groups; the limit is {MAX_GROUPS}, no memory is enough")
-            }
+            Self::TooMany(None) => write!(
+                f,
+                "more than 2^128 groups are more than the limit of {MAX_GROUPS}; no memory is \
+                 enough"
+            ),
             Self::Twice(path) => {
                 write!(f, "group {} is given twice: the tree has a cycle", listing::escape(path))
             }
