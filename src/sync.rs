@@ -12,11 +12,11 @@
 
 #[cfg(all(corelocal_loom, feature = "loom"))]
 mod inner {
-    pub(crate) use loom::sync::Arc;
     pub(crate) use loom::sync::atomic::{
         AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
         AtomicU32, AtomicU64, AtomicUsize, fence,
     };
+    pub(crate) use loom::sync::{Arc, Mutex};
 }
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
@@ -26,6 +26,8 @@ mod inner {
         AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
         AtomicU32, AtomicU64, AtomicUsize, fence,
     };
+    #[cfg(feature = "testing")]
+    pub(crate) use std::sync::Mutex;
 }
 
 pub(crate) use core::sync::atomic::Ordering;

@@ -1,12 +1,12 @@
 //! The harness under loom: every interleaving up to a bound.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 pub use corelocal::model::{finish, mapped, touch};
 pub use loom::sync::Arc;
-pub use loom::sync::atomic::AtomicU64;
+pub use loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
 pub use loom::thread;
 
 /// Whether models are explored (or only run many times).
@@ -37,7 +37,7 @@ pub fn large_model(name: &str, bounds: [usize; 2], f: impl Fn() + Send + Sync + 
 
 fn bounded_model(name: &str, bounds: [Option<usize>; 2], f: impl Fn() + Send + Sync + 'static) {
     // Relaxed: one operating-system thread counts; loom's threads are fibres on it.
-    let runs = std::sync::Arc::new(AtomicUsize::new(0));
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = runs.clone();
     let f = move || {
         counted.fetch_add(1, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use std::sync::Arc;
-pub use std::sync::atomic::AtomicU64;
+pub use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 pub use std::thread;
 
 /// Whether models are explored (or only run many times).

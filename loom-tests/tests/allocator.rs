@@ -41,7 +41,7 @@ fn zeroed(area: &Area) {
 
 #[test]
 fn two_objects_overlap() {
-    model("two_objects_overlap", 3, || {
+    large_model("two_objects_overlap", [3, 4], || {
         let area = area();
         let first = Owned::<Word>::new(&area, 1);
         together([2, 3].map(|id| part(&area, move |area| drop(Owned::<Word>::new(area, id)))));
@@ -65,7 +65,7 @@ fn next_object_misses_what_the_last_owner_did() {
 /// The mark of what was ever handed out is read once the bits are ours.
 #[test]
 fn used_memory_counts_as_fresh() {
-    model("used_memory_counts_as_fresh", 3, || {
+    large_model("used_memory_counts_as_fresh", [3, 4], || {
         let area = area();
         let kept = Owned::<Word>::new(&area, 1);
         together([part(&area, zeroed), part(&area, zeroed)]);

@@ -144,6 +144,14 @@ pub(super) fn parse_runs(
     Ok(())
 }
 
+/// The highest id of a list + 1, without asking the heap; `None` for a list that is empty or broken.
+#[cfg(feature = "std")]
+pub(crate) fn list_bound(text: &[u8]) -> Option<u32> {
+    let mut bound = None;
+    parse_runs(text, |_, last| bound = bound.max(Some(last + 1))).ok()?;
+    bound
+}
+
 /// One `first` or `first-last`, and where the text goes on behind it.
 fn parse_range(text: &[u8], start: usize) -> Result<(u32, u32, usize), ParseCpuListError> {
     let (first, mut at) = parse_number(text, start)?;

@@ -7,5 +7,7 @@ mod mask;
 
 pub use id::CpuId;
 pub use lane::Lane;
+#[cfg(feature = "std")]
+pub(crate) use list::list_bound;
 pub use list::{MAX_PARSED_ID, ParseCpuListError, ParseCpuListErrorKind};
 pub use mask::{CpuMask, IntoIter, Iter};

@@ -95,38 +95,49 @@ impl Inner {
         Run { len: size.div_ceil(granule), align: align.div_ceil(granule) }
     }
 
-    /// Maps a region, if the area may still grow by it.
+    /// Maps a region, if the area may still grow by it; if need be in the place of the spare chunk.
     ///
     /// # Errors
     ///
     /// [`AllocError::AreaFull`] at the area's capacity, and those of [`Region::map`].
     pub(super) fn map(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
-        loop {
-            let refused = match self.try_map(shape, lane_bytes) {
-                Ok(region) => return Ok(region),
-                Err(refused) => refused,
-            };
-            // An empty chunk is kept for the next object, but not at the cost of one.
-            if !self.give_up_spare() {
-                return Err(refused);
-            }
+        // How operations reach their copies is fixed before there is a copy.
+        crate::sys::choose_backend();
+        let first = self.map_beside(shape, lane_bytes);
+        if first.is_err() && self.give_spare_back() {
+            return self.map_beside(shape, lane_bytes);
         }
+        first
     }
 
-    fn try_map(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
+    fn map_beside(&self, shape: Shape, lane_bytes: usize) -> Result<Region, AllocError> {
         let region = Region::map(self, shape, lane_bytes)?;
         // SAFETY: just mapped.
         let bytes = unsafe { region.header() }.reserved();
-        let within = |sum: &usize| *sum <= self.config.capacity;
-        let grown = |reserved: usize| reserved.checked_add(bytes).filter(within);
-        // Relaxed, both: a count of its own; it orders nothing. It never counts what is refused,
-        // so nobody else is refused for that.
-        if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_err() {
+        let capacity = self.config.capacity;
+        let with = |before: usize| before.checked_add(bytes).filter(|&sum| sum <= capacity);
+        // Relaxed, both: a count of its own; it orders nothing. What is refused is never in it, or
+        // it would be in the way of somebody else's request that fits.
+        if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with).is_err() {
             // SAFETY: nobody else knows of the region.
             unsafe { region.unmap() };
-            return Err(AllocError::AreaFull { capacity: self.config.capacity });
+            return Err(AllocError::AreaFull { capacity });
         }
         Ok(region)
+    }
+
+    /// Gives the spare chunk back, if there is one and it is empty still; whether that was so.
+    #[cold]
+    fn give_spare_back(&self) -> bool {
+        // Acquire [E8]: as in `emptied`; it leaves nothing to be seen. A chunk that is in use again
+        // comes back there.
+        let spare = self.spare.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: records get into `spare` in `emptied` only, so it belongs to this area.
+        let region = Record::from_raw(spare).and_then(|record| unsafe { record.retire() });
+        let Some(region) = region else { return false };
+        // SAFETY: `retire` found the region empty, and took it out of the record.
+        unsafe { self.unmap(region) };
+        true
     }
 
     /// Gives a region back.
@@ -221,25 +232,15 @@ impl Inner {
     ///
     /// The record belongs to a pool of this area.
     unsafe fn emptied(&self, record: Record) {
-        self.replace_spare(record.into_raw());
-    }
-
-    /// Gives the spare chunk back to the system. `false`: there is none.
-    fn give_up_spare(&self) -> bool {
-        self.replace_spare(ptr::null_mut())
-    }
-
-    /// Makes `next` the spare record. Whether the one before it was another chunk, which is given
-    /// back now: one that is in use again, or gone, is left alone.
-    fn replace_spare(&self, next: *mut Group) -> bool {
         // AcqRel [E8]: with itself: who takes a record out sees the group that it lies in.
-        let before = Record::from_raw(self.spare.swap(next, Ordering::AcqRel));
-        let region = before
-            .filter(|before| before.into_raw() != next)
-            // SAFETY: records get into `spare` in `emptied` only, so it belongs to this area.
-            .and_then(|before| unsafe { before.retire() });
-        // SAFETY: `retire` found the region empty, and took it out of the record.
-        region.map(|region| unsafe { self.unmap(region) }).is_some()
+        let before = self.spare.swap(record.into_raw(), Ordering::AcqRel);
+        if let Some(before) = Record::from_raw(before).filter(|&before| before != record) {
+            // SAFETY: records get into `spare` here only, so it belongs to this area.
+            if let Some(region) = unsafe { before.retire() } {
+                // SAFETY: `retire` found the region empty, and took it out of the record.
+                unsafe { self.unmap(region) };
+            }
+        }
     }
 
     /// Bytes and chunks, counted now.

@@ -46,7 +46,7 @@ impl Parts {
 }
 
 impl Bounds {
-    #[cfg(corelocal_loom)]
+    #[cfg(any(test, corelocal_loom))]
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -82,17 +82,14 @@ impl Bounds {
     pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) -> bool {
         let mut parts = Parts::unpack(seen.0);
         let first = parts.are_full();
-        let longest = if first { GRANULES as u16 - 1 } else { longest as u16 };
-        match align {
-            // What holds for every run holds for those that begin on a line.
-            1 => (parts.any, parts.line) = (longest, parts.line.min(longest)),
-            LINE_ALIGN => {
-                parts.line = longest;
-                // A free run of `longest + LINE_ALIGN` would hold a longer one from a line on.
-                parts.any = parts.any.min(longest + LINE_ALIGN as u16 - 1);
-            }
-            // Runs of rarer alignments have no bound of their own.
-            _ => return false,
+        if first {
+            (parts.any, parts.line) = (GRANULES as u16 - 1, GRANULES as u16 - 1);
+        } else {
+            let (longest, align) = (longest as u16, align as u16);
+            // A free run that is longer than this by `align - 1` would hold a longer aligned one.
+            parts.any = parts.any.min(longest + align - 1);
+            // So would one that begins on a line, which has fewer steps to the next aligned place.
+            parts.line = parts.line.min(longest + align.saturating_sub(LINE_ALIGN as u16));
         }
         // Relaxed, both: lowers a hint; if it fails, a run was freed meanwhile.
         let (old, new) = (seen.0, parts.pack());
@@ -129,6 +126,48 @@ impl Bounds {
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return usize::from(any),
                 Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests {
+    use super::*;
+
+    /// Bounds of a chunk in which one search has failed already.
+    fn searched_before() -> Bounds {
+        let bounds = Bounds::new();
+        bounds.reset(GRANULES);
+        assert!(bounds.lower(bounds.begin(), 1, 0), "the first one searches again");
+        bounds
+    }
+
+    /// Or each object of that alignment would search every full chunk that there is.
+    #[test]
+    fn a_full_chunk_is_passed_by_whatever_the_alignment() {
+        for align in (0..=6).map(|k| 1 << k) {
+            let bounds = searched_before();
+            bounds.lower(bounds.begin(), align, 0);
+            assert!(bounds.longest(align) < align, "aligned to {align}: {}", bounds.longest(align));
+        }
+    }
+
+    /// Free runs at any place and of any length: the bounds that a search for one alignment leaves
+    /// hold for those of every other.
+    #[test]
+    fn bounds_from_one_alignment_hold_for_the_others() {
+        let aligned = |start: usize, len: usize, align: usize| {
+            (start + len).saturating_sub(start.next_multiple_of(align))
+        };
+        for (start, len) in (0..130).flat_map(|start| (1..200).map(move |len| (start, len))) {
+            for align in (0..=6).map(|k| 1 << k) {
+                let bounds = searched_before();
+                bounds.lower(bounds.begin(), align, aligned(start, len, align));
+                for other in (0..=6).map(|k| 1 << k) {
+                    let (there, bound) = (aligned(start, len, other), bounds.longest(other));
+                    assert!(bound >= there, "{start}+{len}, {align}, {other}: {bound} < {there}");
+                }
             }
         }
     }

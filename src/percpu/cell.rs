@@ -1,36 +1,12 @@
 //! [`PerCpuCell`]: a word that threads update in this CPU's copy, and load in any.
 
 use crate::sync::Ordering;
-use crate::sync::{
-    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
-    AtomicU32, AtomicU64, AtomicUsize,
-};
+use crate::sys::rseq::Int;
+pub use crate::sys::rseq::Word;
 use core::fmt;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A word that a [`PerCpuCell`] can hold: an integer of 8 to 64 bits, or a raw pointer.
-///
-/// Sealed: the operations are written once for each width.
-pub trait Word: sealed::Sealed + Copy {
-    /// The word as other threads see it.
-    #[doc(hidden)]
-    type Atomic;
-
-    #[doc(hidden)]
-    fn atomic(self) -> Self::Atomic;
-    #[doc(hidden)]
-    fn load(from: &Self::Atomic) -> Self;
-    #[doc(hidden)]
-    fn swap(to: &Self::Atomic, new: Self) -> Self;
-    #[doc(hidden)]
-    fn compare_exchange(to: &Self::Atomic, current: Self, new: Self) -> Result<Self, Self>;
-}
-
 /// A [`Word`] that can be added to: an integer. All arithmetic wraps.
-pub trait Number: Word {
+pub trait Number: Int {
     /// Zero.
     const ZERO: Self;
     /// One.
@@ -40,45 +16,10 @@ pub trait Number: Word {
     fn plus(self, other: Self) -> Self;
     #[doc(hidden)]
     fn negated(self) -> Self;
-    #[doc(hidden)]
-    fn fetch_add(to: &Self::Atomic, value: Self) -> Self;
-}
-
-macro_rules! word {
-    ([$($generics:tt)*] $word:ty, $atomic:ty) => {
-        impl<$($generics)*> sealed::Sealed for $word {}
-
-        impl<$($generics)*> Word for $word {
-            type Atomic = $atomic;
-
-            #[inline]
-            fn atomic(self) -> Self::Atomic {
-                <$atomic>::new(self)
-            }
-
-            // Relaxed, all: a cell orders nothing but itself (see `PerCpuCell`).
-            #[inline]
-            fn load(from: &Self::Atomic) -> Self {
-                from.load(Ordering::Relaxed)
-            }
-
-            #[inline]
-            fn swap(to: &Self::Atomic, new: Self) -> Self {
-                to.swap(new, Ordering::Relaxed)
-            }
-
-            #[inline]
-            fn compare_exchange(to: &Self::Atomic, current: Self, new: Self) -> Result<Self, Self> {
-                to.compare_exchange(current, new, Ordering::Relaxed, Ordering::Relaxed)
-            }
-        }
-    };
 }
 
 macro_rules! number {
-    ($($word:ty: $atomic:ty),+ $(,)?) => {$(
-        word!([] $word, $atomic);
-
+    ($($word:ty),+) => {$(
         impl Number for $word {
             const ZERO: Self = 0;
             const ONE: Self = 1;
@@ -92,21 +33,11 @@ macro_rules! number {
             fn negated(self) -> Self {
                 self.wrapping_neg()
             }
-
-            #[inline]
-            fn fetch_add(to: &Self::Atomic, value: Self) -> Self {
-                // Relaxed: as above.
-                to.fetch_add(value, Ordering::Relaxed)
-            }
         }
     )+};
 }
 
-number! {
-    u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64, usize: AtomicUsize,
-    i8: AtomicI8, i16: AtomicI16, i32: AtomicI32, i64: AtomicI64, isize: AtomicIsize,
-}
-word!([T] *mut T, AtomicPtr<T>);
+number! { u8, u16, u32, u64, usize, i8, i16, i32, i64, isize }
 
 /// A word in every lane.
 ///
@@ -136,24 +67,8 @@ impl<W: Word> PerCpuCell<W> {
     /// The value a moment ago. Relaxed.
     #[inline]
     pub fn load(&self) -> W {
-        W::load(&self.0)
-    }
-
-    #[inline]
-    pub(super) fn swap(&self, new: W) -> W {
-        W::swap(&self.0, new)
-    }
-
-    #[inline]
-    pub(super) fn compare_exchange(&self, current: W, new: W) -> Result<W, W> {
-        W::compare_exchange(&self.0, current, new)
-    }
-}
-
-impl<W: Number> PerCpuCell<W> {
-    #[inline]
-    pub(super) fn fetch_add(&self, value: W) -> W {
-        W::fetch_add(&self.0, value)
+        // Relaxed: a cell orders nothing but itself.
+        W::load(&self.0, Ordering::Relaxed)
     }
 }
 

@@ -5,6 +5,7 @@ use super::area::{Area, Inner};
 use super::handle::PerCpuRef;
 use crate::cpu::{CpuId, Lane};
 use crate::error::{AllocError, InitError};
+use crate::sys::memory;
 use crate::sys::placement::Placement;
 use bytemuck::Zeroable;
 use core::mem::MaybeUninit;
@@ -111,11 +112,13 @@ unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
     const STEP: usize = 8;
     // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
     let words = size.div_ceil(size_of::<u64>());
+    // The last owner may have left padding, or a `MaybeUninit`.
+    memory::settle(lane0);
     for lane in 0..lanes {
         // SAFETY: the lanes of a block lie `stride` apart in one mapping.
         let copy = unsafe { lane0.byte_add(lane * stride) };
-        // SAFETY: the words are the block's, aligned, and nobody else's. Every byte of a mapping
-        // is initialised: zero, or what was last written.
+        // SAFETY: the words are the block's, aligned, and nobody else's. Every byte is initialised:
+        // zero, what was last written, or what `settle` made of it.
         let copy = unsafe { core::slice::from_raw_parts_mut(copy.cast::<u64>().as_ptr(), words) };
         let mut parts = copy.chunks_exact_mut(STEP);
         for part in parts.by_ref() {

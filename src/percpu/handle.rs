@@ -58,6 +58,11 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     }
 
     #[inline]
+    pub(super) fn lane0(self) -> NonNull<T> {
+        self.lane0
+    }
+
+    #[inline]
     pub(super) fn header(self) -> &'a Header {
         // SAFETY: lane 0's copy lies in lane 0 of a region of `O`'s shape.
         let region = unsafe { Region::of(self.lane0.cast(), Shape::of::<O>()) };

@@ -1,30 +1,71 @@
 //! Updates of cells, through handles. Written once, for [`PerCpuRef`]; the others forward.
 //!
-//! Until restartable sections are there, every update is atomic, in whichever lane it lands.
+//! What an update does is `sys::rseq`'s business: a section on this CPU's copy, or an atomic on the
+//! copy of the lane that `sys::rseq` chose. No atomic ever stores to the copy of a CPU whose sections
+//! store to it.
 
 use super::PerCpu;
 use super::cell::{Number, PerCpuCell, Word};
 use super::handle::PerCpuRef;
 #[cfg(not(corelocal_loom))]
 use super::statics::PerCpuStatic;
+use super::stride::StrideOf;
 use crate::cpu::{CpuId, Lane};
 use crate::error::Moved;
+use crate::sys::rseq::{Entry, HERE, Outcome, Words, on, update};
 
 impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
+    /// Where the operations on this object's copies begin. Its spill lane is looked up only where it
+    /// is needed.
+    #[inline(always)]
+    fn entry(self) -> Entry<impl Fn() -> u32 + Copy> {
+        Entry(move || self.header().cpus)
+    }
+
+    /// Lane 0's word.
+    #[inline(always)]
+    fn word(self) -> *mut W {
+        self.lane0().as_ptr().cast()
+    }
+
     /// Puts `new` into this CPU's copy. Returns the lane, and what was there.
     #[inline]
     pub fn swap(self, new: W) -> (Lane, W) {
-        let (lane, cell) = self.here();
-        (lane, cell.swap(new))
+        // SAFETY:
+        // * a cell, which is a word, lies in every lane of the object, `StrideOf<O>` apart;
+        // * its CPU lanes are stored to by `Entry` alone.
+        let outcome = unsafe { self.entry().swap::<StrideOf<O>, W, _>(self.word(), new, HERE) };
+        match done(outcome) {
+            (lane, Ok(old) | Err(old)) => (lane, old),
+        }
     }
 
     /// Puts `new` into this CPU's copy if it holds `current`. Returns the lane, and what was
     /// there: `Ok` if it was `current`, `Err` if it was not.
     #[inline]
     pub fn compare_exchange(self, current: W, new: W) -> (Lane, Result<W, W>) {
-        let (lane, cell) = self.here();
-        (lane, cell.compare_exchange(current, new))
+        let (entry, word) = (self.entry(), self.word());
+        // SAFETY: as in `swap`.
+        done(unsafe { entry.compare_store::<StrideOf<O>, W, _>(word, current, new, HERE) })
     }
+}
+
+/// Where an operation without a guard, and on whichever CPU, took place; `Err` if it found another
+/// value than it compared with.
+#[inline(always)]
+fn done<T>(outcome: Outcome<T>) -> (Lane, Result<T, T>) {
+    match outcome {
+        Outcome::Committed { lane, value } => (lane_of(lane), Ok(value)),
+        Outcome::Differs { lane, value } => (lane_of(lane), Err(value)),
+        _ => unreachable!("words have no lock, and the form has no CPU and no guard"),
+    }
+}
+
+/// Lanes of CPUs that operations act on lie below the machine's number of CPUs, the spill lane of
+/// whichever area does not.
+#[inline(always)]
+fn lane_of(index: u32) -> Lane {
+    if index < crate::sys::cpus() { Lane::of_cpu(CpuId::new(index)) } else { Lane::spill(index) }
 }
 
 impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
@@ -33,7 +74,8 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// Safe in signal handlers and in a forked child; allocates nothing, takes no lock.
     #[inline]
     pub fn add(self, value: W) {
-        self.here().1.fetch_add(value);
+        // SAFETY: as in `swap`.
+        let _ = unsafe { self.entry().add::<StrideOf<O>, W, _>(self.word(), value, HERE) };
     }
 
     /// Subtracts `value` from this CPU's copy, wrapping.
@@ -60,8 +102,13 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// Adds `value` to this CPU's copy, wrapping. Returns the lane, and what was there.
     #[inline]
     pub fn fetch_add(self, value: W) -> (Lane, W) {
-        let (lane, cell) = self.here();
-        (lane, cell.fetch_add(value))
+        let (entry, word) = (self.entry(), self.word());
+        // SAFETY: as in `swap`; addition is one of the constants.
+        let outcome =
+            unsafe { entry.update::<StrideOf<O>, W, _, { update::ADD }>(word, value, HERE) };
+        match done(outcome) {
+            (lane, Ok(old) | Err(old)) => (lane, old),
+        }
     }
 
     /// Adds `value` to the copy of `cpu`, if this thread runs there.
@@ -71,12 +118,12 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// [`Moved`], with nothing changed: the thread runs on another CPU, or its CPU is not known.
     #[inline]
     pub fn add_on(self, cpu: CpuId, value: W) -> Result<(), Moved> {
-        let (lane, cell) = self.here();
-        if crate::sys::cpu_hint() != Some(cpu.get()) || lane.cpu() != Some(cpu) {
-            return Err(Moved);
+        let (entry, word) = (self.entry(), self.word());
+        // SAFETY: as in `swap`.
+        match unsafe { entry.add::<StrideOf<O>, W, _>(word, value, on(cpu)) } {
+            Outcome::Committed { .. } => Ok(()),
+            _ => Err(Moved),
         }
-        cell.fetch_add(value);
-        Ok(())
     }
 
     /// The wrapping sum over all lanes, the spill lane included.

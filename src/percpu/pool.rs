@@ -216,14 +216,17 @@ impl Pool {
             if let Some(found) = search() {
                 return Ok(place(found));
             }
-            let mapped = area.map(self.shape, self.lane_bytes);
+            let region = match area.map(self.shape, self.lane_bytes) {
+                Ok(region) => region,
+                // Somebody else may have taken what there was, and have room to spare now.
+                Err(error) => return search().map(place).ok_or(error),
+            };
             // Somebody else may have grown the pool meanwhile: the loser unmaps.
             if let Some(found) = search() {
                 // SAFETY: nobody else knows of the region.
-                let _ = mapped.map(|region| unsafe { area.unmap(region) });
+                unsafe { area.unmap(region) };
                 return Ok(place(found));
             }
-            let region = mapped?;
             let record = match self.publish(region) {
                 Ok(record) => record,
                 Err(error) => {

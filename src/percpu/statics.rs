@@ -54,6 +54,13 @@ macro_rules! per_cpu {
 ///
 /// Every use panics where the object is not there yet and the system refuses memory for it:
 /// [`PerCpuStatic::try_as_ref`] in time avoids that.
+///
+/// # In a global allocator
+///
+/// The first use may be the heap's own first request: where the heap is asked for something on the
+/// way (the machine's nodes, say) and that leads back here, the answer is found without it. But a
+/// global allocator must not panic, so it goes through [`PerCpuStatic::try_as_ref`]; and its
+/// initialisers must not ask the heap, or they come back to themselves.
 pub struct PerCpuStatic<T: 'static> {
     /// Lane 0's copy; null before the first use.
     lane0: OncePtr<T>,

@@ -100,6 +100,13 @@ pub(super) const fn stride<O>() -> usize {
     Shape::of::<O>().stride
 }
 
+/// The stride of objects allocated as `O`, for operations in a lane.
+pub(super) struct StrideOf<O>(core::marker::PhantomData<O>);
+
+impl<O> crate::sys::rseq::Stride for StrideOf<O> {
+    const BYTES: usize = stride::<O>();
+}
+
 /// Whether handles of objects allocated as `A` and as `B` lead to copies in the same way.
 pub(super) const fn one_shape<A, B>() -> bool {
     let (a, b) = (Shape::of::<A>(), Shape::of::<B>());

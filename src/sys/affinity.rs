@@ -1,5 +1,6 @@
 //! The CPUs that this thread may run on, however many the kernel was built for.
 
+use super::machine::MAX_CPUS;
 use super::os;
 
 /// The first attempt: enough for 1024 CPUs.
@@ -19,7 +20,18 @@ pub(super) fn allowed_words() -> Result<Vec<usize>, i32> {
     grow(os::affinity)
 }
 
-/// The same from a system that tests made up.
+/// Highest CPU that this thread may run on + 1; 0 where the system does not say. Asks the heap only
+/// where the kernel's mask is longer than any Linux can be built for.
+pub(super) fn allowed_bound() -> u32 {
+    let mut words = [0; MAX_CPUS as usize / usize::BITS as usize];
+    match os::affinity(&mut words) {
+        Ok(()) => bound(&words),
+        Err(os::TOO_SHORT) => allowed_words().map_or(0, |words| bound(&words)),
+        Err(_) => 0,
+    }
+}
+
+/// [`allowed_words`] of a system that tests made up.
 #[cfg(feature = "testing")]
 pub(super) fn fake_words(
     ask: impl FnMut(&mut [usize]) -> Result<(), i32>,

@@ -1,7 +1,49 @@
 //! How this process reaches its copies, and why.
 
-use super::{current, os};
+use super::rseq::{self, Hot};
+use super::{current, machine, os};
+use crate::sync::Ordering;
+use crate::sync::plain::AtomicU32;
 use core::fmt;
+
+/// Whether this process runs sections: fixed at the first object, or at the first question.
+///
+/// One word, so that a forked child and two threads that come first find one answer.
+static CHOICE: AtomicU32 = AtomicU32::new(OPEN);
+const OPEN: u32 = 0;
+const SECTIONS: u32 = 1;
+const ATOMICS: u32 = 2;
+/// Atomics, since the sections of this processor were not verified in time.
+const UNVERIFIED: u32 = 3;
+
+/// Fixes the backend, if it is not fixed yet. Comes before every first object.
+pub(crate) fn choose_backend() {
+    // Relaxed: whoever finds a choice publishes it too, so nothing else is read through it.
+    let choice = match CHOICE.load(Ordering::Relaxed) {
+        OPEN => {
+            let best = best_choice();
+            // Relaxed: as above.
+            match CHOICE.compare_exchange(OPEN, best, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => best,
+                Err(first) => first,
+            }
+        }
+        choice => choice,
+    };
+    if choice == SECTIONS {
+        // The same words for everybody, so a second time does no harm.
+        if let Some(hot) = Hot::find(machine::cpus()) {
+            hot.publish();
+        }
+    }
+}
+
+fn best_choice() -> u32 {
+    if current::source() != current::Source::Area || Hot::find(machine::cpus()).is_none() {
+        return ATOMICS;
+    }
+    if rseq::is_trusted() { SECTIONS } else { UNVERIFIED }
+}
 
 /// How this process reaches its copies. Chosen once, from what the system offers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -16,6 +58,8 @@ pub enum Backend {
 
 /// The backend of this process.
 ///
+/// Fixed at the first object, or by this question.
+///
 /// `Getcpu` becomes `Thread` if a sandbox that was set up later takes the CPU id
 /// away; nothing else ever changes. Both update atomically, so no update is lost.
 ///
@@ -24,7 +68,10 @@ pub enum Backend {
 /// println!("{backend}: {}", backend.reason());
 /// ```
 pub fn backend() -> Backend {
+    choose_backend();
     match current::source() {
+        // Relaxed: `choose_backend` was called on this thread.
+        _ if CHOICE.load(Ordering::Relaxed) == SECTIONS => Backend::Rseq,
         current::Source::Area | current::Source::Getcpu => Backend::Getcpu,
         current::Source::None => Backend::Thread,
     }
@@ -34,6 +81,15 @@ pub fn backend() -> Backend {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
+    /// libc registers a thread area of `size` bytes, and this target has sections.
+    Sections {
+        /// Bytes of the area that the kernel keeps current.
+        size: u32,
+    },
+    /// There could be sections, but on this processor they are used only after a
+    /// successful [`verify`](rseq::verify) before the first object: some kernels do not
+    /// cut them off.
+    NotVerified,
     /// libc registers a thread area of `size` bytes, so the CPU id costs one load;
     /// this version of the crate has no sections on this target.
     NoSections {
@@ -59,10 +115,15 @@ impl Backend {
         if self != instead {
             return Reason::NotInForce { instead };
         }
+        let size = os::thread_area().map_or(0, |area| area.size);
+        // Relaxed: `backend` was asked above.
+        match CHOICE.load(Ordering::Relaxed) {
+            SECTIONS => return Reason::Sections { size },
+            UNVERIFIED => return Reason::NotVerified,
+            _ => {}
+        }
         match current::source() {
-            current::Source::Area => {
-                Reason::NoSections { size: os::thread_area().map_or(0, |area| area.size) }
-            }
+            current::Source::Area => Reason::NoSections { size },
             current::Source::Getcpu => Reason::NoThreadArea,
             current::Source::None => Reason::NoCpuId,
         }
@@ -82,6 +143,13 @@ impl fmt::Display for Backend {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Sections { size } => {
+                write!(f, "libc registers a thread area of {size} bytes for each thread")
+            }
+            Self::NotVerified => f.write_str(
+                "on this processor restartable sequences are used only after `verify` has seen \
+                 the kernel cut them off, before the first object",
+            ),
             Self::NoSections { size } => write!(
                 f,
                 "libc registers a thread area of {size} bytes, which tells the CPU id; \
@@ -114,6 +182,6 @@ mod tests {
 
     #[test]
     fn a_thread_with_an_id_has_a_backend_that_uses_it() {
-        assert_eq!(current::machine_hint().is_some(), backend() == Backend::Getcpu);
+        assert_eq!(current::machine_hint().is_some(), backend() != Backend::Thread);
     }
 }

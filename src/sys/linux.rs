@@ -187,6 +187,16 @@ pub(super) fn affinity(words: &mut [usize]) -> Result<(), i32> {
     Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL))
 }
 
+/// Keeps this thread on `cpu`. Says whether the system let it.
+pub(super) fn pin(cpu: u32) -> bool {
+    let mut words = [0usize; super::MAX_CPUS as usize / usize::BITS as usize];
+    let Some(word) = words.get_mut((cpu / usize::BITS) as usize) else { return false };
+    *word = 1 << (cpu % usize::BITS);
+    // SAFETY:
+    // - `words` is readable for exactly the length that is passed.
+    unsafe { libc::sched_setaffinity(0, size_of_val(&words), words.as_ptr().cast()) == 0 }
+}
+
 /// What `affinity` answers when the buffer is too short.
 pub(super) const TOO_SHORT: i32 = libc::EINVAL;
 

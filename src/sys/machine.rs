@@ -1,8 +1,9 @@
 //! The process-wide number of CPU lanes.
 
-use super::{affinity, current, topology};
+use super::{affinity, current, os, topology};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicU32;
+use std::cell::Cell;
 
 /// The largest number of CPU lanes: what the largest Linux can be built for.
 ///
@@ -27,12 +28,24 @@ pub(crate) fn cpus() -> u32 {
     }
 }
 
+/// Takes nothing from the heap where the system is as it usually is: the heap may itself be built
+/// on this crate, and this be its first request. Where the usual file is missing, the heap is
+/// asked; if that leads back here, the number is found from what there is without it.
 #[cold]
 #[inline(never)]
 fn read_cpus() -> u32 {
-    let possible = topology::possible_here().id_bound() as u32;
-    let allowed = affinity::allowed_words().map_or(0, |words| affinity::bound(&words));
-    let wanted = lanes_wanted(possible, allowed, current::machine_hint());
+    std::thread_local! {
+        static ASKING_HEAP: Cell<bool> = const { Cell::new(false) };
+    }
+    let possible = topology::possible_bound().unwrap_or_else(|| {
+        if ASKING_HEAP.replace(true) {
+            return os::configured().unwrap_or(1);
+        }
+        let found = topology::possible_bound_elsewhere();
+        ASKING_HEAP.set(false);
+        found
+    });
+    let wanted = lanes_wanted(possible, affinity::allowed_bound(), current::machine_hint());
     let found = wanted.clamp(1, MAX_CPUS);
     // Relaxed: as in `cpus`.
     match CPUS.compare_exchange(0, found, Ordering::Relaxed, Ordering::Relaxed) {
@@ -55,6 +68,15 @@ mod tests {
         assert_eq!(lanes_wanted(4, 2, Some(1)), 4);
         assert_eq!(lanes_wanted(2, 97, Some(3)), 97);
         assert_eq!(lanes_wanted(2, 2, Some(9)), 10);
+    }
+
+    #[test]
+    fn the_short_way_and_the_long_way_find_the_same() {
+        if let Some(short) = topology::possible_bound() {
+            assert_eq!(short, topology::possible_bound_elsewhere());
+        }
+        let long = affinity::allowed_words().map_or(0, |words| affinity::bound(&words));
+        assert_eq!(affinity::allowed_bound(), long);
     }
 
     #[test]

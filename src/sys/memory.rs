@@ -67,6 +67,40 @@ pub(crate) unsafe fn unmap(start: NonNull<u8>, len: usize) {
     unsafe { os::unmap(start, len) }
 }
 
+/// Gives the uninitialised bytes of a mapping some value, so that all may be read as integers.
+///
+/// A value leaves uninitialised bytes behind: its padding, and the places of a `MaybeUninit`. They
+/// are in the language only, where reading them is undefined; in memory there is what there is. An
+/// empty piece of assembly that may have written to them makes the language agree; it emits nothing.
+#[inline(always)]
+pub(crate) fn settle(at: NonNull<u8>) {
+    #[cfg(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "arm",
+        target_arch = "aarch64",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "s390x"
+    ))]
+    // SAFETY: no instruction; what it stands for is a write of what is there already.
+    unsafe {
+        core::arch::asm!("/* {0} */", in(reg) at.as_ptr(), options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "arm",
+        target_arch = "aarch64",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "s390x"
+    )))]
+    core::hint::black_box(at);
+}
+
 /// Says that the bytes at `at` are read. Nothing but under loom, which wants an edge from the
 /// last write, and the mapping to be there.
 #[cfg(not(corelocal_loom))]

@@ -11,6 +11,8 @@ mod current;
 mod machine;
 pub(crate) mod memory;
 pub(crate) mod placement;
+#[doc(hidden)]
+pub mod rseq;
 pub mod topology;
 
 // Miri has no C library to ask: there the crate is on the lowest rung.
@@ -27,7 +29,10 @@ pub(crate) mod seam;
 #[path = "no_seam.rs"]
 mod seam;
 
+pub(crate) use backend::choose_backend;
 pub use backend::{Backend, Reason, backend};
+#[cfg(feature = "testing")]
+use current::machine_hint;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use current::{cpu_hint, thread_hash};
 pub use machine::MAX_CPUS;

@@ -28,6 +28,10 @@ pub(super) fn affinity(_words: &mut [usize]) -> Result<(), i32> {
     Err(0)
 }
 
+pub(super) fn pin(_cpu: u32) -> bool {
+    false
+}
+
 pub(super) const TOO_SHORT: i32 = 22;
 
 pub(super) fn configured() -> Option<u32> {

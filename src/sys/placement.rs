@@ -53,6 +53,9 @@ static NODES: AtomicU32 = AtomicU32::new(UNASKED);
 const UNASKED: u32 = 0;
 const ONE: u32 = 1;
 const SEVERAL: u32 = 2;
+/// Somebody is reading.
+#[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
+const ASKED: u32 = 3;
 
 impl Drop for Placement {
     fn drop(&mut self) {
@@ -63,16 +66,18 @@ impl Drop for Placement {
 }
 
 /// The machine, if it has nodes to choose from and the thread leaves the choice to us.
+///
+/// Reading it takes from the heap, which may itself be built on this crate: who comes meanwhile, on
+/// whichever thread, does without advice (as does a child forked meanwhile, for good).
 #[cfg(not(corelocal_loom))]
 #[cold]
 fn machine() -> Option<&'static Topology> {
-    let topology = Topology::current();
-    // Relaxed, both: as in `new`; threads that race find the same.
-    if NODES.load(Ordering::Relaxed) == UNASKED {
-        let nodes = if topology.has_nodes() { SEVERAL } else { ONE };
+    // Relaxed, all: as in `new`.
+    if NODES.compare_exchange(UNASKED, ASKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        let nodes = if Topology::current().has_nodes() { SEVERAL } else { ONE };
         NODES.store(nodes, Ordering::Relaxed);
     }
-    (NODES.load(Ordering::Relaxed) == SEVERAL && os::is_default()).then_some(topology)
+    (NODES.load(Ordering::Relaxed) == SEVERAL && os::is_default()).then(Topology::current)
 }
 
 #[cfg(corelocal_loom)]

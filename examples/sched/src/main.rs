@@ -1,6 +1,7 @@
 //! `sched`: the main program. See the library for what it is made of.
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use sched::cli::{Cli, Command, SaveArgs, TreeArgs};
 use sched::measure::machine::Machine;
 use sched::measure::measure;
@@ -29,7 +30,11 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             let text = error.to_string();
-            let line = text.lines().next().unwrap_or("error: bad arguments");
+            // clap says more than the one line that is promised; this one tells what is wrong.
+            let line = match error.kind() {
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command; try --help",
+                _ => text.lines().next().unwrap_or("bad arguments"),
+            };
             eprintln!("sched: {}", line.strip_prefix("error: ").unwrap_or(line));
             return ExitCode::from(BAD_INPUT);
         }

@@ -38,7 +38,8 @@ fn bad_input_is_one_line_and_status_two() {
     let loops = listing("loops", "/a 2 max 1\n/a/../a 2 max 1\n");
     let empty = listing("empty", "# nothing\n");
     fs::create_dir(path("plain")).unwrap();
-    let cases: [(&[&str], &str); 20] = [
+    let cases: [(&[&str], &str); 21] = [
+        (&[], "no command"),
         (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
         (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
         (&["tree", "--cgroup", &path("plain")], "not a cgroup"),

@@ -13,6 +13,22 @@ const MAX_FILE: u64 = 1 << 19;
 /// Issues that are listed for one part of the description.
 const MAX_ISSUES: usize = 64;
 
+/// The bytes of a short file, without asking the heap (`path` is short enough for `File::open` not
+/// to); `None` for one that fills `buffer`, or cannot be read.
+pub(super) fn whole<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let mut file = File::open(path).ok()?;
+    let mut have = 0;
+    loop {
+        match file.read(&mut buffer[have..]) {
+            Ok(0) => break,
+            Ok(more) => have += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    (have < buffer.len()).then_some(&buffer[..have])
+}
+
 /// Where the files lie, and what was not right with them.
 pub(super) struct Files<'a> {
     root: &'a Path,

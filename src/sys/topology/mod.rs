@@ -12,7 +12,7 @@ pub use cores::CoreKey;
 pub use issue::{TopologyIssue, TopologyIssueKind};
 
 use super::{affinity, current, machine, os, seam};
-use crate::cpu::{CpuId, CpuMask};
+use crate::cpu::{CpuId, CpuMask, list_bound};
 use caches::Caches;
 use core::fmt;
 use cores::Cores;
@@ -240,12 +240,20 @@ impl Topology {
     }
 }
 
-/// The possible CPUs of this machine; one file where that says it.
-pub(super) fn possible_here() -> CpuMask {
+/// Highest possible id of this machine + 1, from the one file that says it everywhere; `None` where
+/// it does not. Asks nothing of the heap.
+pub(super) fn possible_bound() -> Option<u32> {
+    // Longer lists than this have hundreds of gaps.
+    let mut text = [0; 2048];
+    list_bound(files::whole(Path::new("/sys/devices/system/cpu/possible"), &mut text)?)
+}
+
+/// The same from every source there is; see [`Topology::possible`].
+pub(super) fn possible_bound_elsewhere() -> u32 {
     let root = Path::new("/");
     // The caller looks at the thread's own CPUs itself.
     let thread = Thread { allowed: Err(0), present: None };
-    possible(&mut Files::new(root), root, &thread)
+    possible(&mut Files::new(root), root, &thread).id_bound() as u32
 }
 
 /// The first source that says something; see [`Topology::possible`].

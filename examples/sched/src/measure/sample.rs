@@ -25,8 +25,8 @@ const fn enough_walks(cache: Cache) -> u64 {
         Cache::Swept => 4,
     }
 }
-/// Walks before a warm sample: another layout was here before.
-const WARM_UP: u32 = 3;
+/// Visits after which the caches are warm: another layout was here before.
+const WARM_UP: u64 = 3000;
 
 /// How much longer the harness may repeat samples during which the thread was switched out.
 ///
@@ -175,7 +175,7 @@ fn attempt(subject: &dyn Subject, task: Task, cpu: CpuId, sweep: &Sweep) -> f64 
             return 0.0;
         }
         if warm_up > 0 {
-            warm_up -= 1;
+            warm_up = warm_up.saturating_sub(done.count);
         } else {
             time += took;
             visits += done.count;

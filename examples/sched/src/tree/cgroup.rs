@@ -19,6 +19,8 @@ pub enum CgroupError {
     Io(PathBuf, io::Error),
     /// Neither version's files are there.
     NotACgroup(PathBuf),
+    /// A hierarchy of version 2 whose groups do not have the cpu controller.
+    NoController(PathBuf),
     /// A file says something else than the kernel would.
     Malformed(PathBuf, String),
     /// More groups than the limit.
@@ -32,6 +34,11 @@ impl fmt::Display for CgroupError {
             Self::NotACgroup(path) => write!(
                 f,
                 "{}: not a cgroup: neither cpu.shares (v1) nor cgroup.controllers (v2) is there",
+                path.display()
+            ),
+            Self::NoController(path) => write!(
+                f,
+                "{}: the cpu controller is not on below it: no directory there has cpu.weight",
                 path.display()
             ),
             Self::Malformed(path, what) => write!(f, "{}: {what}", path.display()),
@@ -64,10 +71,14 @@ pub fn read(root: &Path) -> Result<Tree, CgroupError> {
     };
     let mut groups = Vec::new();
     let mut open = vec![(root.to_owned(), Vec::new())];
+    let mut skipped = false;
     while let Some((dir, path)) = open.pop() {
         for name in names_below(&dir)? {
             let child = dir.join(&name);
-            let Some(limits) = read_limits(version, &child)? else { continue };
+            let Some(limits) = read_limits(version, &child)? else {
+                skipped = true;
+                continue;
+            };
             if groups.len() as u64 == MAX_GROUPS {
                 let more = u128::from(MAX_GROUPS) + 1;
                 return Err(CgroupError::Tree(TreeError::TooMany(Some(more))));
@@ -78,6 +89,9 @@ pub fn read(root: &Path) -> Result<Tree, CgroupError> {
             groups.push((path.clone(), limits));
             open.push((child, path));
         }
+    }
+    if groups.is_empty() && skipped && version == Version::V2 {
+        return Err(CgroupError::NoController(root.to_owned()));
     }
     Tree::from_paths(groups).map_err(CgroupError::Tree)
 }
@@ -241,6 +255,8 @@ mod tests {
     fn what_is_no_cgroup_is_said_with_its_path() {
         let root = fixture(&[("readme", "")]);
         assert!(read(root.path()).unwrap_err().to_string().contains("not a cgroup"));
+        let off = fixture(&[("cgroup.controllers", "memory"), ("a/memory.max", "max")]);
+        assert!(read(off.path()).unwrap_err().to_string().contains("controller is not on"));
         let missing = root.path().join("missing");
         assert!(read(&missing).unwrap_err().to_string().contains("missing: No such file"));
         let odd = fixture(&[("cpu.shares", "1024"), ("a/cpu.shares", "12x")]);

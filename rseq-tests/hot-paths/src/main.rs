@@ -1,0 +1,57 @@
+//! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
+
+use corelocal::{CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, per_cpu};
+use std::hint::black_box;
+
+per_cpu! { static HITS: PerCpuCell<u64>; }
+
+type Cell = PerCpuRef<'static, PerCpuCell<u64>>;
+
+#[inline(never)]
+fn hot_add(cell: Cell, value: u64) {
+    cell.add(value);
+}
+
+#[inline(never)]
+fn hot_add_static(value: u64) {
+    HITS.add(value);
+}
+
+#[inline(never)]
+fn hot_add_byte(cell: PerCpuRef<'static, PerCpuCell<u8>>, value: u8) {
+    cell.add(value);
+}
+
+#[inline(never)]
+fn hot_add_on(cell: Cell, cpu: CpuId, value: u64) -> bool {
+    cell.add_on(cpu, value).is_ok()
+}
+
+#[inline(never)]
+fn hot_fetch_add(cell: Cell, value: u64) -> (Lane, u64) {
+    cell.fetch_add(value)
+}
+
+#[inline(never)]
+fn hot_swap(cell: Cell, value: u64) -> (Lane, u64) {
+    cell.swap(value)
+}
+
+#[inline(never)]
+fn hot_compare_exchange(cell: Cell, current: u64, new: u64) -> (Lane, Result<u64, u64>) {
+    cell.compare_exchange(current, new)
+}
+
+fn main() {
+    let cell = PerCpu::leak(PerCpu::zeroed());
+    let byte = PerCpu::leak(PerCpu::zeroed());
+    hot_add(black_box(cell), black_box(1));
+    hot_add_static(black_box(1));
+    hot_add_byte(black_box(byte), black_box(1));
+    let there = hot_add_on(black_box(cell), black_box(CpuId::new(0)), black_box(1));
+    let (lane, _) = black_box(hot_fetch_add(black_box(cell), black_box(1)));
+    black_box(hot_swap(black_box(cell), black_box(7)));
+    let _ = black_box(hot_compare_exchange(black_box(cell), black_box(7), black_box(7)));
+    let backend = corelocal::backend();
+    println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
+}

@@ -1,0 +1,99 @@
+//! The code of the hot paths, read off an optimised binary without the feature `testing`: no
+//! lock prefix, no call, no thread-local function between the entry and the return.
+
+use rseq_tests::disassembly::{Instruction, disassemble};
+use rseq_tests::elf::{Descriptor, Elf};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn build() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-paths");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["build", "-q", "--release", "-p", "hot-paths", "--target-dir"])
+        .arg(&target)
+        .env_remove("RUSTFLAGS")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    target.join("release/hot-paths")
+}
+
+type Code = BTreeMap<u64, Instruction>;
+
+/// The shortest way from one instruction to another that neither calls nor locks, both ends
+/// included; `until` says where it ends.
+fn way(code: &Code, from: u64, until: impl Fn(u64, &Instruction) -> bool) -> Option<Vec<u64>> {
+    let mut before = BTreeMap::from([(from, None)]);
+    let mut queue = VecDeque::from([from]);
+    while let Some(at) = queue.pop_front() {
+        let Some(instruction) = code.get(&at) else { continue };
+        if instruction.is_locked() || instruction.mnemonic.starts_with("call") {
+            continue;
+        }
+        if until(at, instruction) {
+            let mut path = vec![at];
+            while let Some(Some(earlier)) = before.get(path.last()?) {
+                path.push(*earlier);
+            }
+            path.reverse();
+            return Some(path);
+        }
+        let next = code.range(at + 1..).next().map(|(next, _)| *next);
+        let next = next.filter(|_| !["jmp", "ret"].contains(&instruction.mnemonic.as_str()));
+        for to in next.into_iter().chain(instruction.target()) {
+            before.entry(to).or_insert_with(|| {
+                queue.push_back(to);
+                Some(at)
+            });
+        }
+    }
+    None
+}
+
+/// From the entry of a function through its section to its return.
+fn hot_path(code: &Code, entry: u64, section: &Descriptor) -> Option<Vec<u64>> {
+    let mut path = way(code, entry, |at, _| at == section.start)?;
+    path.pop();
+    path.extend(way(code, section.start, |at, _| at == section.end())?);
+    path.pop();
+    path.extend(way(code, section.end(), |_, instruction| instruction.mnemonic == "ret")?);
+    Some(path)
+}
+
+#[test]
+fn the_hot_paths_call_nothing_and_lock_nothing() {
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("skipped: what is read here is x86-64");
+        return;
+    }
+    let file = build();
+    let Some(code) = disassemble(&file) else {
+        eprintln!("skipped: no disassembler here");
+        return;
+    };
+    let elf = Elf::parse(&std::fs::read(&file).unwrap()).unwrap();
+    let descriptors = elf.descriptors().unwrap();
+    let mut read = 0;
+    for descriptor in &descriptors {
+        let name = elf.function(descriptor.start);
+        if !name.contains("hot_") {
+            continue;
+        }
+        let entry = elf.entry_of(descriptor.start).unwrap();
+        let Some(path) = hot_path(&code, entry, descriptor) else {
+            let all = code.range(entry..descriptor.end() + 64);
+            panic!("{name}: no way through the section without a call or a lock: {all:#x?}");
+        };
+        let text: Vec<String> = path
+            .iter()
+            .map(|at| format!("  {at:x}: {} {}", code[at].mnemonic, code[at].operands))
+            .collect();
+        let text = text.join("\n");
+        println!("{name}: {} instructions\n{text}", path.len());
+        read += 1;
+    }
+    assert_eq!(read, 7, "a hot path is not in a function of its own");
+}

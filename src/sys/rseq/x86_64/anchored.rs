@@ -1,0 +1,234 @@
+//! Lists, stacks and copies.
+#![allow(unsafe_code, reason = "sections")]
+
+use super::super::inject::Points;
+use super::super::{Anchor, Anchored, Copied, Form, Outcome, Stack, Stride};
+use super::Sections;
+
+impl<const INJECT: bool> Anchored for Sections<INJECT> {
+    #[inline(always)]
+    unsafe fn list_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        node: *mut u8,
+        next: usize,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            straight [
+                "mov {r}, qword ptr [{word} + {p}]",
+                point!("4"),
+                "mov qword ptr [{node} + {next}], {r}",
+                point!("5"),
+            ],
+            "mov qword ptr [{word} + {p}], {node}";
+            word = in(reg) anchor, node = in(reg) node, next = in(reg) next,
+        }
+        .map(|head| head as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn list_pop<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        next: usize,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "mov {r}, qword ptr [{word} + {p}]",
+                point!("4"),
+                "test {r}, {r}",
+                "jz 78f",
+                "mov {a}, qword ptr [{r} + {next}]",
+                point!("5"),
+            ],
+            "mov qword ptr [{word} + {p}], {a}";
+            word = in(reg) anchor, next = in(reg) next,
+        }
+        .map(|head| head as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn list_take<S: Stride, F: Form>(self, anchor: *mut Anchor, form: F) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares ["mov {r}, qword ptr [{word} + {p}]", point!("4"), "test {r}, {r}", "jz 78f"],
+            "mov qword ptr [{word} + {p}], 0";
+            word = in(reg) anchor,
+        }
+        .map(|head| head as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn stack_push<S: Stride, F: Form>(
+        self,
+        stack: Stack,
+        value: usize,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "add {p}, {word}",
+                "mov {r}, qword ptr [{p}]",
+                point!("4"),
+                "cmp {r}, {capacity}",
+                "jae 78f",
+                "lea {a}, [{p} + {slots}]",
+                "mov qword ptr [{a} + 8 * {r}], {value}",
+                point!("5"),
+                "lea {a}, [{r} + 1]",
+            ],
+            "mov qword ptr [{p}], {a}";
+            word = in(reg) stack.anchor, slots = in(reg) stack.slots,
+            capacity = in(reg) stack.capacity, value = in(reg) value,
+        }
+        .map(|count| count as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn stack_pop<S: Stride, F: Form>(self, stack: Stack, form: F) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "add {p}, {word}",
+                "mov {a}, qword ptr [{p}]",
+                point!("4"),
+                "sub {a}, 1",
+                "jb 78f",
+                "lea {r}, [{p} + {slots}]",
+                "mov {r}, qword ptr [{r} + 8 * {a}]",
+                point!("5"),
+            ],
+            "mov qword ptr [{p}], {a}";
+            word = in(reg) stack.anchor, slots = in(reg) stack.slots,
+        }
+        .map(|value| value as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn stack_push_batch<S: Stride, F: Form>(
+        self,
+        stack: Stack,
+        from: *const usize,
+        count: usize,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "add {p}, {word}",
+                "mov {b}, qword ptr [{p}]",
+                point!("4"),
+                "mov {r}, {capacity}",
+                "sub {r}, {b}",
+                "jbe 78f",
+                "cmp {r}, {count}",
+                "cmova {r}, {count}",
+                "test {r}, {r}",
+                "jz 78f",
+                "add {slots}, {p}",
+                "lea {slots}, [{slots} + 8 * {b}]",
+                "xor {b:e}, {b:e}",
+                "82: mov {a}, qword ptr [{from} + 8 * {b}]",
+                point!("5"),
+                "mov qword ptr [{slots} + 8 * {b}], {a}",
+                "add {b}, 1",
+                "cmp {b}, {r}",
+                "jb 82b",
+                point!("6"),
+                "add {b}, qword ptr [{p}]",
+            ],
+            "mov qword ptr [{p}], {b}";
+            word = in(reg) stack.anchor, slots = inout(reg) stack.slots => _,
+            capacity = in(reg) stack.capacity, from = in(reg) from, count = in(reg) count,
+        }
+        .map(|moved| moved as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn stack_pop_batch<S: Stride, F: Form>(
+        self,
+        stack: Stack,
+        to: *mut usize,
+        count: usize,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "add {p}, {word}",
+                "mov {r}, qword ptr [{p}]",
+                point!("4"),
+                "mov {b}, {r}",
+                "cmp {r}, {count}",
+                "cmova {r}, {count}",
+                "sub {b}, {r}",
+                "test {r}, {r}",
+                "jz 78f",
+                "add {slots}, {p}",
+                "lea {slots}, [{slots} + 8 * {b}]",
+                "xor {b:e}, {b:e}",
+                "82: mov {a}, qword ptr [{slots} + 8 * {b}]",
+                point!("5"),
+                "mov qword ptr [{to} + 8 * {b}], {a}",
+                "add {b}, 1",
+                "cmp {b}, {r}",
+                "jb 82b",
+                point!("6"),
+                "mov {a}, qword ptr [{p}]",
+                "sub {a}, {b}",
+            ],
+            "mov qword ptr [{p}], {a}";
+            word = in(reg) stack.anchor, slots = inout(reg) stack.slots => _,
+            to = in(reg) to, count = in(reg) count,
+        }
+        .map(|moved| moved as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn copy<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        bytes: Copied,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "add {p}, {word}",
+                "mov {r}, qword ptr [{p}]",
+                point!("4"),
+                "cmp {r}, {expect}",
+                "jne 78f",
+                "add {to}, {p}",
+                "xor {b:e}, {b:e}",
+                // Words while eight bytes are left, then bytes.
+                "82: sub {len}, 8",
+                "jb 83f",
+                "mov {a}, qword ptr [{from} + {b}]",
+                "mov qword ptr [{to} + {b}], {a}",
+                point!("5"),
+                "add {b}, 8",
+                "jmp 82b",
+                "83: add {len}, 8",
+                "84: sub {len}, 1",
+                "jb 85f",
+                "mov {a:l}, byte ptr [{from} + {b}]",
+                "mov byte ptr [{to} + {b}], {a:l}",
+                point!("6"),
+                "add {b}, 1",
+                "jmp 84b",
+                "85:",
+            ],
+            "mov qword ptr [{p}], {commit}";
+            word = in(reg) anchor, from = in(reg) bytes.from, len = inout(reg) bytes.len => _,
+            to = inout(reg) bytes.to => _, expect = in(reg) bytes.expect,
+            commit = in(reg) bytes.commit,
+        }
+        .map(|index| index as usize)
+    }
+}
