@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-pub use corelocal::model::{finish, mapped, touch};
+pub use corelocal::model::{finish, touch};
 pub use loom::sync::Arc;
 pub use loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
 pub use loom::thread;

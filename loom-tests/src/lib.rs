@@ -17,8 +17,6 @@ mod inner;
 pub mod owned;
 pub mod sections;
 
-#[cfg(all(corelocal_loom, feature = "loom"))]
-pub use inner::mapped;
 pub use inner::{
     Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, large_model, model, thread, touch,
 };
