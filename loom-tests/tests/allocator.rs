@@ -135,42 +135,62 @@ fn record_is_reused_too_early() {
 
 /// A search that fails because of what it did not see yet must not hide it for ever: the area is
 /// at its capacity, so who does not find what was freed before is refused.
-fn freed_memory_is_never_found(name: &str, bounds: [usize; 2], area_knows_it_is_full: bool) {
-    large_model(name, bounds, move || {
+struct Hidden {
+    /// How many objects are freed, and asked for again, while the other thread searches.
+    frees: usize,
+    /// Whether a search has failed before.
+    knows_it_is_full: bool,
+}
+
+impl Hidden {
+    fn model(self, name: &str, bounds: [usize; 2]) {
+        large_model(name, bounds, move || self.run());
+    }
+
+    fn run(&self) {
         let area = Arc::new(one_chunk());
         let full: Vec<_> = (1..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
-        let halves = [10, 11].map(|id| Owned::<Half>::new(&area, id));
-        if area_knows_it_is_full {
+        let mut halves: Vec<_> = [10, 11].map(|id| Owned::<Half>::new(&area, id)).into();
+        if self.knows_it_is_full {
             Owned::<Half>::try_new(&area, 12).expect_err("two chunks of a capacity of one");
         }
-        let got = Arc::new(Mutex::new(Vec::new()));
+        let (got, frees) = (Arc::new(Mutex::new(Vec::new())), self.frees);
+        let freed: Vec<_> = halves.drain(..frees).collect();
+        let searched = area.clone();
         together([
-            part(&area, |_| halves.into_iter().for_each(drop)),
-            part(&got, {
-                let area = area.clone();
-                move |got| {
-                    let more = [20, 21].map(|id| Owned::<Half>::try_new(&area, id));
-                    got.lock().expect("nobody else").extend(more.into_iter().flatten());
-                }
+            part(&area, |_| freed.into_iter().for_each(drop)),
+            part(&got, move |got| {
+                let more = (20..20 + frees).map(|id| Owned::<Half>::try_new(&searched, id));
+                let more: Vec<_> = more.filter_map(Result::ok).collect();
+                got.lock().expect("nobody else").extend(more);
             }),
         ]);
         let mut got = std::mem::take(&mut *got.lock().expect("nobody else"));
-        got.extend((30..32 - got.len()).map(|id| Owned::<Half>::new(&area, id)));
-        drop((got, full));
+        got.extend((30..30 + frees - got.len()).map(|id| Owned::<Half>::new(&area, id)));
+        drop((got, halves, full));
         end(area);
-    });
+    }
 }
 
 /// E5: there are bounds, which every free raises.
 #[test]
 fn freed_memory_is_hidden_by_a_search() {
-    freed_memory_is_never_found("freed_memory_is_hidden_by_a_search", [2, 3], true);
+    let hidden = Hidden { frees: 1, knows_it_is_full: true };
+    hidden.model("freed_memory_is_hidden_by_a_search", [3, 4]);
+}
+
+/// The first free shows the chunk to a search, which fails at the time of the second.
+#[test]
+fn freed_memory_is_hidden_by_a_late_search() {
+    let hidden = Hidden { frees: 2, knows_it_is_full: true };
+    hidden.model("freed_memory_is_hidden_by_a_late_search", [2, 3]);
 }
 
 /// E6: there are no bounds yet, so a free does not raise them.
 #[test]
 fn freed_memory_is_hidden_by_the_first_search() {
-    freed_memory_is_never_found("freed_memory_is_hidden_by_the_first_search", [1, 2], false);
+    let hidden = Hidden { frees: 2, knows_it_is_full: false };
+    hidden.model("freed_memory_is_hidden_by_the_first_search", [1, 2]);
 }
 
 /// E6: each of two frees sees its own half of a free run, and none the whole.
