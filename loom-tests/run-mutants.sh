@@ -25,7 +25,7 @@ unset LOOM_LOG LOOM_CHECKPOINT_FILE LOOM_MAX_PREEMPTIONS CORELOCAL_LOOM_FULL
 # A mutant is built once and run once: what it costs is the build. Loom itself stays fast.
 quick=(--config profile.release.incremental=true)
 for crate in corelocal loom-tests; do
-    quick+=(--config "profile.release.package.$crate.opt-level=0")
+    quick+=(--config "profile.release.package.$crate.opt-level=1")
     quick+=(--config "profile.release.package.$crate.debug=false")
 done
 
