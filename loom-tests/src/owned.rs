@@ -39,9 +39,9 @@ impl Value for Half {
     }
 }
 
-/// A small object of the second class (aligned to two lines), which has chunks of its own.
+/// A small object of the second class (aligned to more than a line), which has chunks of its own.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(align(128))]
+#[repr(align(512))]
 pub struct Page(usize);
 
 impl Value for Page {
