@@ -58,6 +58,12 @@ one_cpu() {
     echo "$last"
 }
 
+# Whether libc registers rseq in the processes that it starts here.
+libc_registers_rseq() {
+    local ask="import ctypes; print(ctypes.c_uint.in_dll(ctypes.CDLL(None), '__rseq_size').value)"
+    have python3 && [ "$(python3 -c "$ask" 2>/dev/null || echo 0)" -gt 0 ]
+}
+
 # The line that says where a table was made.
 machine() {
     printf '%s, %s CPUs, Linux %s, %s, %s\n' "$(uname -m)" "$(nproc)" "$(uname -r)" \

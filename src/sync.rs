@@ -67,10 +67,12 @@ impl Watch {
 }
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
+#[cfg_attr(not(feature = "std"), allow(dead_code, reason = "mappings are watched, with `std`"))]
 #[derive(Debug, Default)]
 pub(crate) struct Watch;
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
+#[cfg_attr(not(feature = "std"), allow(dead_code, reason = "mappings are watched, with `std`"))]
 impl Watch {
     #[inline(always)]
     pub(crate) fn read(&self) {}

@@ -1,10 +1,10 @@
-//! For tests: a machine that one makes up.
+//! For tests: a machine that one makes up, and sections that are cut off on purpose.
 //!
 //! [`with`] puts a CPU id, a description of the machine or an affinity call of
-//! one's own in the place of the system's, on the calling thread and while a
-//! closure runs. The feature `testing` itself changes nothing: outside of `with`
-//! everything is as without it, so it does no harm if another crate of the same
-//! build turns it on.
+//! one's own in the place of the system's, and disturbs the operations of this crate in the
+//! middle, on the calling thread and while a closure runs. The feature `testing` itself changes
+//! nothing: outside of `with` everything is as without it, so it does no harm if another crate
+//! of the same build turns it on.
 //!
 //! What was fixed for the process stays: the number of lanes of the default area
 //! and the backend are those of the real machine. A made-up id can therefore be
@@ -22,8 +22,56 @@
 //!     assert_eq!(CpuId::current(), Some(CpuId::new(3)), "begins again");
 //! });
 //! ```
+//!
+//! # Disturbing operations
+//!
+//! With the backend `Rseq` every operation is a section, which can be held up at numbered points:
+//!
+//! | point | where |
+//! |---|---|
+//! | 0 | before the section begins |
+//! | 1 | before the CPU id is read |
+//! | 2 | before the guard is read, if the operation has one |
+//! | 3 | before the address of this CPU's copy is made |
+//! | 4 | after the first load, if the operation has one |
+//! | 5, 6 | between further steps: lists, stacks and copies |
+//! | 7 | before the committing store |
+//! | 8 | after it; the section is over |
+//!
+//! From 1 to 7 a signal or a migration has the section cut off: it has no effect, and the
+//! operation begins again. At 0 and 8 nothing is cut off.
+//!
+//! A section must make no system call, so all that it does itself is wait: it counts a private
+//! word down. A thread that [`with`] starts looks every 20 us whether it waits, and sends it
+//! `SIGURG`, whose handler returns, yields or sleeps; or moves it. The handler is installed while
+//! there is such a call of `with`. A thread that blocks the signal waits for seconds, and
+//! goes on. The other backends have no sections and nothing to hold up: there nothing happens.
+//!
+//! ```
+//! use corelocal::testing::{self, Config, Disturbance};
+//! use corelocal::{PerCpu, PerCpuCell};
+//!
+//! let hits: PerCpu<PerCpuCell<u64>> = PerCpu::zeroed();
+//! // The first attempt at each addition is moved to another CPU just before it commits.
+//! testing::with(Config::new().at(7, Disturbance::Migrate), || {
+//!     (0..10).for_each(|_| hits.add(1));
+//! });
+//! assert_eq!(hits.sum(), 10);
+//! ```
+//!
+//! # Another backend
+//!
+//! The backend is chosen once for a process, so that a test of another one wants a process of its
+//! own. There the environment variable `CORELOCAL_TEST_BACKEND` (`rseq`, `getcpu` or `thread`; read
+//! when the backend is chosen, and only with this feature) asks for one, and [`asked_backend`]
+//! tells what came of it; or [`force_backend`] does, before the first object.
 
 use crate::cpu::CpuMask;
+use crate::sys::Backend;
+use crate::sys::force;
+pub use crate::sys::force::ForceError;
+pub use crate::sys::rseq::Disturbance;
+use crate::sys::rseq::{self, Plan, Points};
 use crate::sys::seam::{self, Affinity, Seam};
 use core::fmt;
 use std::path::PathBuf;
@@ -32,6 +80,7 @@ use std::path::PathBuf;
 #[derive(Default)]
 pub struct Config<'a> {
     seam: Seam<'a>,
+    plan: Plan,
 }
 
 impl<'a> Config<'a> {
@@ -89,6 +138,37 @@ impl<'a> Config<'a> {
         self.seam.affinity = Some(Affinity::Refused { errno });
         self
     }
+
+    /// `what` happens at `point` of the first attempt at each operation; see
+    /// [`first_attempts`](Self::first_attempts).
+    ///
+    /// An operation passes a point at most once an attempt (5 and 6: once a turn of its loop, where
+    /// it waits once), and one that is cut off does not get to later points. One `what` a point.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such point (0 to 8), or a delay is beyond `i32::MAX` turns.
+    pub fn at(mut self, point: usize, what: Disturbance) -> Self {
+        assert!(point < Points::COUNT, "there are points 0 to 8, not {point}");
+        if let Disturbance::Delay(turns) = what {
+            assert!(
+                turns <= i32::MAX as u32,
+                "a delay of {turns} turns; {} are the most",
+                i32::MAX
+            );
+        }
+        self.plan.at[point] = Some(what);
+        self
+    }
+
+    /// As many attempts of each operation are disturbed, the first ones; 1 if this is not said.
+    ///
+    /// An operation makes up to 64. One that is cut off each time goes to the spill lane, which
+    /// is what happens to a program under a debugger's single steps.
+    pub fn first_attempts(mut self, attempts: u32) -> Self {
+        self.plan.attempts = attempts;
+        self
+    }
 }
 
 impl fmt::Debug for Config<'_> {
@@ -96,6 +176,8 @@ impl fmt::Debug for Config<'_> {
         f.debug_struct("Config")
             .field("root", &self.seam.root)
             .field("affinity", &self.seam.affinity)
+            .field("at", &self.plan.at)
+            .field("first_attempts", &self.plan.attempts)
             .finish_non_exhaustive()
     }
 }
@@ -105,8 +187,47 @@ impl fmt::Debug for Config<'_> {
 /// Threads that `body` starts see the real machine. Within another `with`, the
 /// inner one replaces the outer one as a whole. When `body` is done or panics, the
 /// earlier state is back.
+///
+/// # Panics
+///
+/// If operations are to be disturbed, and the system refuses the thread that does it or the
+/// handler of its signal.
 pub fn with<R>(config: Config<'_>, body: impl FnOnce() -> R) -> R {
-    seam::scope(&config.seam, body)
+    let Config { seam, plan } = config;
+    seam::scope(&seam, || rseq::disturbed(plan, body))
+}
+
+/// Fixes the backend of this process.
+///
+/// ```
+/// use corelocal::testing::{self, ForceError};
+/// use corelocal::{Backend, backend};
+///
+/// assert_eq!(testing::force_backend(Backend::Thread), Ok(()));
+/// assert_eq!(backend(), Backend::Thread);
+/// let late = testing::force_backend(Backend::Getcpu);
+/// assert_eq!(late, Err(ForceError::Fixed { backend: Backend::Thread }));
+/// ```
+///
+/// # Errors
+///
+/// [`ForceError::Fixed`] after the first object, after the first question which backend it is, and
+/// after an earlier call; [`ForceError::Unavailable`] if this process cannot have it. Nothing is
+/// changed then.
+pub fn force_backend(backend: Backend) -> Result<(), ForceError> {
+    force::force(backend)
+}
+
+/// The backend that `CORELOCAL_TEST_BACKEND` asked for, which this process has; `Ok(None)` if the
+/// variable is not there.
+///
+/// Fixes the backend, as [`backend`](crate::backend) does.
+///
+/// # Errors
+///
+/// This process has the backend that it would have without the variable, and the error says why.
+pub fn asked_backend() -> Result<Option<Backend>, ForceError> {
+    force::of_environment()
 }
 
 #[cfg(test)]

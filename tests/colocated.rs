@@ -32,7 +32,7 @@ macro_rules! samples {
     )+ };
 }
 samples! {
-    Zero 0 1 ZeroAligned 0 128 Byte 1 1 Three 3 1 Half 2 2 Word 8 8 Long 40 8 Line 65 64 Page 1 4096
+    ZeroAligned 0 128 Byte 1 1 Three 3 1 Word 8 8 Line 65 64 Page 1 4096
 }
 
 impl Sample for () {
@@ -114,16 +114,16 @@ fn offsets_are_those_of_repr_c_for_all_sizes_and_alignments() {
     }
     macro_rules! second {
         ($a:ty; $($b:ty)+) => { $(
-            third!($a, $b; () Zero ZeroAligned Byte Three Half Word Long Line Page);
+            third!($a, $b; () ZeroAligned Three Word Line Page);
         )+ };
     }
     macro_rules! first {
         ($($a:ty)+) => { $(
-            second!($a; () Zero ZeroAligned Byte Three Half Word Long Line Page);
+            second!($a; () ZeroAligned Three Word Line Page);
         )+ };
     }
-    first!(() Zero ZeroAligned Byte Three Half Word Long Line Page);
-    assert_eq!(checked.0, 1000);
+    first!(() ZeroAligned Three Word Line Page);
+    assert_eq!(checked.0, 6 * 6 * 6);
     assert_eq!(size_of::<CoLocated<(), (), ()>>(), 0);
 }
 

@@ -50,5 +50,6 @@ pub fn bench(group: &str) {
     }
     benches.finish();
     criterion.final_summary();
-    eprintln!("{group}: {rejected} preempted pieces rejected");
+    let detours = machine::detours();
+    eprintln!("{group}: {rejected} preempted pieces rejected; {detours}");
 }

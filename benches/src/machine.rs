@@ -32,7 +32,14 @@ pub fn pin_first() {
 /// What a reader must know to believe a number: machine, load, backend with its reason, command.
 pub fn header(bench: &str) -> String {
     let [machine, backend, command] = facts(bench);
-    format!("machine: {machine}\nbackend: {backend}\ncommand: {command}")
+    let detours = detours();
+    format!("machine: {machine}\nbackend: {backend}\ndetours: {detours}\ncommand: {command}")
+}
+
+/// What sections did not do at the first attempt, since the process began.
+pub fn detours() -> String {
+    let now = corelocal::sys::rseq::detours();
+    format!("{} aborts, {} spills", now.aborts, now.spills)
 }
 
 /// Machine with its load, backend with its reason, and command.
@@ -185,7 +192,8 @@ mod tests {
     #[test]
     fn the_header_names_machine_backend_reason_and_command() {
         let header = header("add");
-        for word in ["machine: ", "load average", "backend: ", " (", "--bench add"] {
+        let words = ["machine: ", "load average", "backend: ", " (", " aborts, ", "--bench add"];
+        for word in words {
             assert!(header.contains(word), "{word:?} is not in {header}");
         }
     }

@@ -4,7 +4,7 @@
 //! rounds; its ratio to the group's baseline is the median of the ratios within each round; both
 //! with a 95 % interval by order statistics. Preempted pieces are rejected, repeated and counted.
 
-use crate::cases::{self, GROUPS};
+use crate::cases::{self, GROUPS, Goal};
 use crate::stats::{self, Interval};
 use crate::{machine, table};
 
@@ -70,6 +70,8 @@ pub struct Outcome {
     pub ratio: Option<Interval>,
     /// Preempted pieces.
     pub rejected: u64,
+    /// Nanoseconds an operation, round by round.
+    pub samples: Vec<f64>,
 }
 
 /// Measures, and gives the text to print: Markdown, or JSON.
@@ -80,13 +82,17 @@ pub fn run(options: &Options) -> String {
         if options.json { table::json_head(&facts, options) } else { table::head(&facts) };
     for (at, name) in options.groups.iter().enumerate() {
         let group = cases::group(name).expect("checked by `parse`");
-        let baseline = group.baseline;
+        let (baseline, goals) = (group.baseline, group.goals.clone());
         let outcomes = measure(group, options);
+        let reached = reached(goals, &outcomes);
+        let detours = machine::detours();
         if options.json {
             text += if at == 0 { "" } else { "," };
-            text += &table::json(name, baseline, &outcomes);
+            text += &table::json(name, baseline, &outcomes, &reached, &detours);
         } else {
             text += &table::markdown(name, baseline, &outcomes, options.rounds);
+            text += &table::goals(&reached);
+            text += &format!("\nDetours of the process so far: {detours}.\n");
         }
     }
     text + if options.json { "\n]}\n" } else { "" }
@@ -98,7 +104,7 @@ pub fn run(options: &Options) -> String {
 ///
 /// If a scene lacks its baseline.
 pub fn measure(group: cases::Group, options: &Options) -> Vec<Outcome> {
-    let cases::Group { baseline, mut list } = group;
+    let cases::Group { baseline, mut list, .. } = group;
     let mut random = Random::new(options.seed);
     // Prepared before the first round, so that no round pays for it.
     for case in &mut list {
@@ -130,9 +136,28 @@ pub fn measure(group: cases::Group, options: &Options) -> Vec<Outcome> {
             ns: interval(ns[at].clone()),
             ratio: ratio.map(interval),
             rejected: case.rejected(),
+            samples: ns[at].clone(),
         }
     };
     list.iter().enumerate().map(outcome).collect()
+}
+
+/// Each goal with the ratio that was reached: the samples of one round are compared, as for the
+/// baseline. A goal is told, never enforced: a busy machine is no fault of the code.
+///
+/// # Panics
+///
+/// If a goal is about a case that is not there.
+pub fn reached(goals: Vec<Goal>, outcomes: &[Outcome]) -> Vec<(Goal, Interval)> {
+    let samples = |(scene, peer): &(String, &str)| {
+        let of = |outcome: &&Outcome| outcome.scene == *scene && outcome.peer == *peer;
+        &outcomes.iter().find(of).expect("a goal is about a case").samples
+    };
+    let ratio = |goal: &Goal| {
+        let pairs = samples(&goal.own).iter().zip(samples(&goal.than));
+        stats::interval(pairs.map(|(own, than)| own / than).collect()).expect("as many as rounds")
+    };
+    goals.into_iter().map(|goal| (goal.clone(), ratio(&goal))).collect()
 }
 
 /// A small random generator (SplitMix64): the same seed, the same order, on every machine.
@@ -209,11 +234,18 @@ mod tests {
             };
             Case::new("scene", peer, make)
         };
-        let group = cases::Group { baseline: "base", list: vec![case("base", 1), case("slow", 3)] };
+        let group = cases::Group {
+            baseline: "base",
+            list: vec![case("base", 1), case("slow", 3)],
+            goals: Vec::new(),
+        };
         let outcomes = measure(group, &options("--rounds 20").unwrap());
         assert_eq!(outcomes[0].ratio, None);
         assert_eq!(outcomes[1].ratio, Some(Interval { median: 3.0, lo: 3.0, hi: 3.0 }));
         assert!(outcomes[0].ns.lo < outcomes[0].ns.hi);
+        let (own, than) = (("scene".into(), "slow"), ("scene".into(), "base"));
+        let reached = reached(vec![Goal { own, than, most: 2.0 }], &outcomes);
+        assert_eq!(reached[0].1, Interval { median: 3.0, lo: 3.0, hi: 3.0 });
         let log = log.borrow();
         let firsts: Vec<_> = log[log.len() - 40..].chunks(2).map(|round| round[0]).collect();
         assert!(firsts.contains(&"base") && firsts.contains(&"slow"), "{firsts:?}");

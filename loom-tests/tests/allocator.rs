@@ -135,65 +135,43 @@ fn record_is_reused_too_early() {
 
 /// A search that fails because of what it did not see yet must not hide it for ever: the area is
 /// at its capacity, so who does not find what was freed before is refused.
-struct Hidden {
-    /// How many objects are freed, and asked for again, while the other thread searches.
-    frees: usize,
-    /// Whether a search has failed before.
-    knows_it_is_full: bool,
-}
-
-impl Hidden {
-    fn model(self, name: &str, bounds: [usize; 2]) {
-        large_model(name, bounds, move || self.run());
-    }
-
-    fn run(&self) {
+fn freed_memory_is_hidden(name: &str, a_search_failed_before: bool) {
+    large_model(name, [2, 3], move || {
         let area = Arc::new(one_chunk());
         let full: Vec<_> = (1..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
-        let mut halves: Vec<_> = [10, 11].map(|id| Owned::<Half>::new(&area, id)).into();
-        if self.knows_it_is_full {
+        let [freed, kept] = [10, 11].map(|id| Owned::<Half>::new(&area, id));
+        if a_search_failed_before {
             Owned::<Half>::try_new(&area, 12).expect_err("two chunks of a capacity of one");
         }
-        let (got, frees) = (Arc::new(Mutex::new(Vec::new())), self.frees);
-        let freed: Vec<_> = halves.drain(..frees).collect();
+        let got = Arc::new(Mutex::new(None));
         let searched = area.clone();
         together([
-            part(&area, |_| freed.into_iter().for_each(drop)),
             part(&got, move |got| {
-                let more = (20..20 + frees).map(|id| Owned::<Half>::try_new(&searched, id));
-                let more: Vec<_> = more.filter_map(Result::ok).collect();
-                got.lock().expect("nobody else").extend(more);
+                let half = Owned::<Half>::try_new(&searched, 20).ok();
+                *got.lock().expect("nobody else") = half;
             }),
+            // The last one begins: so the model wants fewer preemptions.
+            part(&area, |_| drop(freed)),
         ]);
-        let mut got = std::mem::take(&mut *got.lock().expect("nobody else"));
-        got.extend((30..30 + frees - got.len()).map(|id| Owned::<Half>::new(&area, id)));
-        drop((got, halves, full));
+        let got = got.lock().expect("nobody else").take();
+        drop((got.unwrap_or_else(|| Owned::new(&area, 30)), kept, full));
         end(area);
-    }
+    });
 }
 
 /// E5: there are bounds, which every free raises.
 #[test]
 fn freed_memory_is_hidden_by_a_search() {
-    let hidden = Hidden { frees: 1, knows_it_is_full: true };
-    hidden.model("freed_memory_is_hidden_by_a_search", [3, 4]);
-}
-
-/// The first free shows the chunk to a search, which fails at the time of the second.
-#[test]
-fn freed_memory_is_hidden_by_a_late_search() {
-    let hidden = Hidden { frees: 2, knows_it_is_full: true };
-    hidden.model("freed_memory_is_hidden_by_a_late_search", [2, 3]);
+    freed_memory_is_hidden("freed_memory_is_hidden_by_a_search", true);
 }
 
 /// E6: there are no bounds yet, so a free does not raise them.
 #[test]
 fn freed_memory_is_hidden_by_the_first_search() {
-    let hidden = Hidden { frees: 2, knows_it_is_full: false };
-    hidden.model("freed_memory_is_hidden_by_the_first_search", [1, 2]);
+    freed_memory_is_hidden("freed_memory_is_hidden_by_the_first_search", false);
 }
 
-/// E6: each of two frees sees its own half of a free run, and none the whole.
+/// Each of two frees sees its own half of a free run, and none the whole.
 #[test]
 fn run_is_hidden_by_two_frees_side_by_side() {
     model("run_is_hidden_by_two_frees_side_by_side", 3, || {

@@ -1,16 +1,20 @@
 //! What tests the restartable sequences need: lanes of their own, disturbance, work whose
 //! end state is known, and a way to run all of it over each implementation.
 //!
-//! The binaries: `stress` (the matrix), `abort-everywhere` (a breakpoint at every
-//! instruction of every section) and `elf-check` (for any binary with sections).
+//! The binaries: `stress` (the matrix), `exact` (one sum, many times over), `abort-everywhere`
+//! (a breakpoint at every instruction of every section), `elf-check` (for any binary with
+//! sections) and `machine` (what a machine with many CPUs and nodes gives, also while its CPUs
+//! go off and on).
 #![allow(unsafe_code, reason = "raw lanes and system calls")]
 
 pub mod check;
 pub mod churn;
 pub mod disassembly;
 pub mod elf;
+pub mod exact;
 pub mod implementation;
 pub mod lanes;
+pub mod pages;
 pub mod run;
 pub mod subjects;
 pub mod trace;

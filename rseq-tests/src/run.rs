@@ -103,7 +103,9 @@ fn worker<S: Fn() + Sync>(plan: Plan, number: usize, id: &AtomicI32, step: &S) {
     }
 }
 
-fn mover(every: u32, ids: &[AtomicI32], over: &AtomicBool) {
+/// Moves each of the threads `ids` to a CPU at random, every `every` microseconds (0: never),
+/// until `over`.
+pub fn mover(every: u32, ids: &[AtomicI32], over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         if every == 0 {
             std::thread::sleep(Duration::from_millis(1));

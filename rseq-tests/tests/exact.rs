@@ -90,6 +90,9 @@ fn threads_without_a_registration_are_counted_too() {
             let plan = Plan { steps: 20_000, unregistered: 3, ..Plan::default() };
             let before = churn::counts();
             run(on, kind, plan).unwrap();
+            if std::any::type_name::<I>().contains("Bare") {
+                assert!(churn::counts().1 > before.1, "every thread was still registered");
+            }
             report(&format!("{kind:?} over {on:?}, 3 of 8 unregistered"), before);
         }
     }

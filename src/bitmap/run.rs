@@ -89,6 +89,7 @@ impl<S: AsRef<[AtomicU64]>> AtomicBitmap<S> {
     ///
     /// Bits that others claim or release meanwhile count as they are found. One load a word of the
     /// gap, and two more.
+    #[cfg_attr(not(feature = "std"), allow(dead_code, reason = "its caller is the allocator"))]
     pub(crate) fn gap_around(&self, start: usize, len: usize) -> usize {
         let words = self.words();
         // Relaxed: a look makes no edge, only a claim does.

@@ -2,7 +2,7 @@
 
 use super::chunk::GRANULES;
 use super::stride::SMALL_ALIGN;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence_after_rmw};
 
 /// The alignment of a run that begins on a line of the small class, in granules of 8 bytes.
 pub(super) const LINE_ALIGN: usize = SMALL_ALIGN / 8;
@@ -35,8 +35,8 @@ impl Parts {
         (self.version as u64) << 32 | (self.line as u64) << 16 | self.any as u64
     }
 
-    /// Whether no search has failed yet.
-    fn are_full(self) -> bool {
+    /// Whether no search has failed since the chunk was wholly free.
+    fn unbound(self) -> bool {
         usize::from(self.line.min(self.any)) == GRANULES
     }
 
@@ -75,45 +75,47 @@ impl Bounds {
         Seen(self.0.load(Ordering::Acquire))
     }
 
-    /// A search that began at `seen` found no run longer than `longest`. `true`: search again.
-    ///
-    /// As long as no search has failed, frees raise nothing. So the first failure only says that
-    /// they must from now on, and the next one, which sees what they freed until then, counts.
-    pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) -> bool {
+    /// To be called after a search that failed, before it is recorded: `false` if it cannot be, since
+    /// until now nobody counted the frees. They do from here on, and the search is to be repeated.
+    pub(super) fn counted(&self, seen: Seen) -> bool {
+        let parts = Parts::unpack(seen.0);
+        if !parts.unbound() {
+            return true;
+        }
+        let bound = GRANULES as u16 - 1;
+        let new = Parts { version: parts.version, any: bound, line: bound }.pack();
+        // Relaxed, both: a hint; if it fails, somebody else did it.
+        let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
+        // [E6] with the fence in `raise`: either that free sees that it counts, or the search that
+        // is repeated sees the bits that it cleared.
+        fence_after_rmw();
+        false
+    }
+
+    /// A search that began at `seen` found no run longer than `longest`.
+    pub(super) fn lower(&self, seen: Seen, align: usize, longest: usize) {
         let mut parts = Parts::unpack(seen.0);
-        let first = parts.are_full();
-        if first {
-            (parts.any, parts.line) = (GRANULES as u16 - 1, GRANULES as u16 - 1);
-        } else {
-            let (longest, align) = (longest as u16, align as u16);
-            // A free run that is longer than this by `align - 1` would hold a longer aligned one.
-            parts.any = parts.any.min(longest + align - 1);
-            // So would one that begins on a line, which has fewer steps to the next aligned place.
-            parts.line = parts.line.min(longest + align.saturating_sub(LINE_ALIGN as u16));
-        }
-        // Relaxed, both: lowers a hint; if it fails, a run was freed meanwhile.
-        let (old, new) = (seen.0, parts.pack());
-        let lowered = self.0.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed);
-        if first && lowered.is_ok() {
-            // [E6] with the fence in `raise`: either that free sees that bounds must rise, or the
-            // next search sees the bits that it cleared.
-            crate::sync::fence_after_rmw();
-        }
-        first && lowered.is_ok()
+        let (longest, align) = (longest as u16, align as u16);
+        // A free run that is longer than this by `align - 1` would hold a longer one that is aligned.
+        parts.any = parts.any.min(longest + align - 1);
+        // So would one that begins on a line, which has fewer steps to the next aligned place.
+        parts.line = parts.line.min(longest + align.saturating_sub(LINE_ALIGN as u16));
+        // Relaxed: lowers a hint; if it fails, a run was freed meanwhile.
+        let new = parts.pack();
+        let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// A run of granules was freed, with others around it: `merged` tells how long a run that is.
     ///
     /// The caller's last step was to clear the run's bits. Returns the new bound for all runs.
     pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
-        // [E6] with the fence in `lower`, and with itself: of two runs that are freed side by side
+        // [E6] with the fence in `counted`, and with itself: of two runs that are freed side by side
         // at one time, one at least sees that the other is free.
-        crate::sync::fence_after_rmw();
+        fence_after_rmw();
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
-        if Parts::unpack(seen).are_full() {
-            // No search has failed yet, so there is no bound to raise. One that fails just now
-            // searches again.
+        if Parts::unpack(seen).unbound() {
+            // No search has failed yet, so there is no bound to raise: see `counted`.
             return GRANULES;
         }
         let merged = merged() as u16;
@@ -135,19 +137,31 @@ impl Bounds {
 mod tests {
     use super::*;
 
-    /// Bounds of a chunk in which one search has failed already.
-    fn searched_before() -> Bounds {
+    /// In a chunk where no search had failed before, and then where one had.
+    #[test]
+    fn a_run_that_is_freed_behind_a_failed_search_is_not_lost() {
         let bounds = Bounds::new();
         bounds.reset(GRANULES);
-        assert!(bounds.lower(bounds.begin(), 1, 0), "the first one searches again");
-        bounds
+        for turn in ["first", "second"] {
+            let seen = bounds.begin();
+            bounds.raise(|| 100);
+            if bounds.counted(seen) {
+                bounds.lower(seen, 1, 0);
+            }
+            assert!(bounds.longest(1) >= 100, "the {turn} failed search");
+        }
+        let seen = bounds.begin();
+        assert!(bounds.counted(seen));
+        bounds.lower(seen, 1, 7);
+        assert_eq!(bounds.longest(1), 7);
     }
 
     /// Or each object of that alignment would search every full chunk that there is.
     #[test]
     fn a_full_chunk_is_passed_by_whatever_the_alignment() {
         for align in (0..=6).map(|k| 1 << k) {
-            let bounds = searched_before();
+            let bounds = Bounds::new();
+            bounds.reset(GRANULES);
             bounds.lower(bounds.begin(), align, 0);
             assert!(bounds.longest(align) < align, "aligned to {align}: {}", bounds.longest(align));
         }
@@ -162,7 +176,8 @@ mod tests {
         };
         for (start, len) in (0..130).flat_map(|start| (1..200).map(move |len| (start, len))) {
             for align in (0..=6).map(|k| 1 << k) {
-                let bounds = searched_before();
+                let bounds = Bounds::new();
+                bounds.reset(GRANULES);
                 bounds.lower(bounds.begin(), align, aligned(start, len, align));
                 for other in (0..=6).map(|k| 1 << k) {
                     let (there, bound) = (aligned(start, len, other), bounds.longest(other));

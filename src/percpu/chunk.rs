@@ -163,35 +163,41 @@ impl Chunk {
     ///
     /// `bounds` are those of this chunk; a search that fails lowers them.
     pub(super) fn claim(&self, bounds: &Bounds, run: Run) -> Option<Claimed> {
-        match self.search(bounds, run) {
-            Ok(claimed) => Some(claimed),
-            Err(true) => self.search(bounds, run).ok(),
-            Err(false) => None,
+        loop {
+            let seen = bounds.begin();
+            match self.search(run) {
+                Ok(start) => return Some(self.claimed(start, run.len)),
+                // Somebody who freed a run behind the search would not be noticed: once more.
+                // That ends, since from here on each further turn is one that others freed in.
+                Err(_) if !bounds.counted(seen) => {}
+                Err(longest) => {
+                    bounds.lower(seen, run.align, longest);
+                    return None;
+                }
+            }
         }
     }
 
-    /// One try of [`Chunk::claim`]. `Err`: there is no such run; `true` if that must be asked again.
-    fn search(&self, bounds: &Bounds, run: Run) -> Result<Claimed, bool> {
-        let seen = bounds.begin();
+    /// Claims the bits of a run; an error says how long the longest run is.
+    fn search(&self, run: Run) -> Result<usize, usize> {
         // Relaxed: a hint; the second search covers a wrong one.
         let low = self.low.load(Ordering::Relaxed) as usize;
-        let mut found = self.bits().claim_run(low * 64, run.len, run.align);
+        let found = self.bits().claim_run(low * 64, run.len, run.align);
         if found.is_err() && low > 0 {
-            found = self.bits().claim_run(0, run.len, run.align);
+            return self.bits().claim_run(0, run.len, run.align);
         }
-        match found {
-            Ok(start) => {
-                self.skip_full(low);
-                // Relaxed: whoever had these granules before raised `high` before it cleared
-                // their bits, and claiming the bits made that visible [E1].
-                let high = self.high.load(Ordering::Relaxed) as usize;
-                if high < start + run.len {
-                    self.high.fetch_max((start + run.len) as u32, Ordering::Relaxed);
-                }
-                Ok(Claimed { start, fresh: start >= high })
-            }
-            Err(longest) => Err(bounds.lower(seen, run.align, longest)),
+        self.skip_full(low);
+        found
+    }
+
+    fn claimed(&self, start: usize, len: usize) -> Claimed {
+        // Relaxed: whoever had these granules before raised `high` before it cleared their bits,
+        // and claiming the bits made that visible [E1].
+        let high = self.high.load(Ordering::Relaxed) as usize;
+        if high < start + len {
+            self.high.fetch_max((start + len) as u32, Ordering::Relaxed);
         }
+        Claimed { start, fresh: start >= high }
     }
 
     /// Gives a run back, and with it the object's reservation. `true`: the region is empty.

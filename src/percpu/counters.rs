@@ -83,16 +83,16 @@ macro_rules! counters {
             /// The sums of all cells.
             #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
             #[allow(missing_docs, reason = "the names are those of the cells")]
-            pub struct Snapshot {
+            pub struct CountersSnapshot {
                 $(pub $field: $word,)+
             }
 
             impl $crate::percpu::Counters for $name {
-                type Snapshot = Snapshot;
+                type Snapshot = CountersSnapshot;
                 const NAMES: &'static [&'static str] = Self::NAMES;
 
-                fn snapshot<O>(of: $crate::percpu::PerCpuRef<'_, Self, O>) -> Snapshot {
-                    Snapshot { $($field: of.at($crate::field!($name, $field)).sum(),)+ }
+                fn snapshot<O>(of: $crate::percpu::PerCpuRef<'_, Self, O>) -> CountersSnapshot {
+                    CountersSnapshot { $($field: of.at($crate::field!($name, $field)).sum(),)+ }
                 }
             }
         };

@@ -182,7 +182,8 @@ impl Area {
         let mut placement = Placement::new(self.inner().config.by_node);
         while let Some((lane, mut place)) = unfinished.next() {
             if let Some(cpu) = lane.cpu() {
-                placement.advise(cpu);
+                // SAFETY: the place is the block's, and not initialised yet.
+                unsafe { placement.touch(cpu, place.cast(), size_of::<T>()) };
             }
             // SAFETY: the place is the block's, and nobody else knows of it.
             let made = init(lane, unsafe { place.as_mut() });

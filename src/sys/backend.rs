@@ -1,7 +1,7 @@
 //! How this process reaches its copies, and why.
 
-use super::rseq::{self, Hot};
-use super::{current, machine, os};
+use super::rseq::{self, Hot, Refusal, register};
+use super::{current, machine, os, thread_area};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicU32;
 use core::fmt;
@@ -15,12 +15,20 @@ const SECTIONS: u32 = 1;
 const ATOMICS: u32 = 2;
 /// Atomics, since the sections of this processor were not verified in time.
 const UNVERIFIED: u32 = 3;
+/// Beside one of them: a test asked for it.
+const FORCED: u32 = 4;
+
+#[cfg(feature = "testing")]
+pub(crate) mod force;
 
 /// Fixes the backend, if it is not fixed yet. Comes before every first object.
 pub(crate) fn choose_backend() {
     // Relaxed: whoever finds a choice publishes it too, so nothing else is read through it.
     let choice = match CHOICE.load(Ordering::Relaxed) {
         OPEN => {
+            #[cfg(feature = "testing")]
+            let best = force::choice_of_environment().unwrap_or_else(best_choice);
+            #[cfg(not(feature = "testing"))]
             let best = best_choice();
             // Relaxed: as above.
             match CHOICE.compare_exchange(OPEN, best, Ordering::Relaxed, Ordering::Relaxed) {
@@ -30,7 +38,12 @@ pub(crate) fn choose_backend() {
         }
         choice => choice,
     };
-    if choice == SECTIONS {
+    publish(choice);
+}
+
+/// If the choice is sections: from here on they run.
+fn publish(choice: u32) {
+    if choice & !FORCED == SECTIONS {
         // The same words for everybody, so a second time does no harm.
         if let Some(hot) = Hot::find(machine::cpus()) {
             hot.publish();
@@ -71,7 +84,7 @@ pub fn backend() -> Backend {
     choose_backend();
     match current::source() {
         // Relaxed: `choose_backend` was called on this thread.
-        _ if CHOICE.load(Ordering::Relaxed) == SECTIONS => Backend::Rseq,
+        _ if CHOICE.load(Ordering::Relaxed) & !FORCED == SECTIONS => Backend::Rseq,
         current::Source::Area | current::Source::Getcpu => Backend::Getcpu,
         current::Source::None => Backend::Thread,
     }
@@ -86,6 +99,23 @@ pub enum Reason {
         /// Bytes of the area that the kernel keeps current.
         size: u32,
     },
+    /// libc registers no thread area, and this crate registers its own of `size` bytes for
+    /// each thread that uses it (feature `register`).
+    OwnRegistration {
+        /// Bytes of the area that the kernel keeps current.
+        size: u32,
+    },
+    /// libc registers no thread area, and the system refused to register the crate's own
+    /// (feature `register`) for the thread that asked first.
+    RegistrationRefused {
+        /// The system's error number: `ENOSYS` and `EPERM` from a kernel or a sandbox without
+        /// `rseq`, `EINVAL` if another library registered the thread, `EAGAIN` if the
+        /// process's first `pthread` keys are taken.
+        errno: i32,
+    },
+    /// libc registers no thread area, and this copy of the crate (with the feature `register`)
+    /// is part of a shared library, which registers none: it may be unloaded.
+    InLibrary,
     /// There could be sections, but on this processor they are used only after a
     /// successful [`verify`](rseq::verify) before the first object: some kernels do not
     /// cut them off.
@@ -101,6 +131,9 @@ pub enum Reason {
     NoThreadArea,
     /// The system does not tell a thread its CPU.
     NoCpuId,
+    /// A test asked for it, through [`testing`](crate::testing).
+    #[cfg(feature = "testing")]
+    Forced,
     /// It was asked of a backend that this process does not have.
     NotInForce {
         /// The one it has.
@@ -115,28 +148,41 @@ impl Backend {
         if self != instead {
             return Reason::NotInForce { instead };
         }
-        let size = os::thread_area().map_or(0, |area| area.size);
+        let size = thread_area().map_or(0, |area| area.size);
         // Relaxed: `backend` was asked above.
         match CHOICE.load(Ordering::Relaxed) {
+            SECTIONS if os::thread_area().is_none() => return Reason::OwnRegistration { size },
             SECTIONS => return Reason::Sections { size },
             UNVERIFIED => return Reason::NotVerified,
+            #[cfg(feature = "testing")]
+            choice if choice & FORCED != 0 => return Reason::Forced,
             _ => {}
         }
         match current::source() {
             current::Source::Area => Reason::NoSections { size },
-            current::Source::Getcpu => Reason::NoThreadArea,
+            current::Source::Getcpu => match register::refusal() {
+                Some(Refusal::Library) => Reason::InLibrary,
+                Some(Refusal::System(errno)) => Reason::RegistrationRefused { errno },
+                None => Reason::NoThreadArea,
+            },
             current::Source::None => Reason::NoCpuId,
+        }
+    }
+}
+
+impl Backend {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rseq => "rseq",
+            Self::Getcpu => "getcpu",
+            Self::Thread => "thread",
         }
     }
 }
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Rseq => "rseq",
-            Self::Getcpu => "getcpu",
-            Self::Thread => "thread",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -146,6 +192,20 @@ impl fmt::Display for Reason {
             Self::Sections { size } => {
                 write!(f, "libc registers a thread area of {size} bytes for each thread")
             }
+            Self::OwnRegistration { size } => write!(
+                f,
+                "own registration: libc registers no thread area, and this crate registers one \
+                 of {size} bytes for each thread that uses it"
+            ),
+            Self::RegistrationRefused { errno } => write!(
+                f,
+                "libc registers no thread area, and the system refused this crate's own (error \
+                 {errno}); the vDSO tells the CPU id"
+            ),
+            Self::InLibrary => f.write_str(
+                "libc registers no thread area, and a shared library registers none of its own; \
+                 the vDSO tells the CPU id",
+            ),
             Self::NotVerified => f.write_str(
                 "on this processor restartable sequences are used only after `verify` has seen \
                  the kernel cut them off, before the first object",
@@ -160,6 +220,8 @@ impl fmt::Display for Reason {
                  a sandbox or an emulator stops it); the vDSO tells the CPU id",
             ),
             Self::NoCpuId => f.write_str("the system does not tell a thread its CPU"),
+            #[cfg(feature = "testing")]
+            Self::Forced => f.write_str("a test asked for it"),
             Self::NotInForce { instead } => {
                 write!(f, "not the backend of this process, which is {instead}")
             }

@@ -11,7 +11,8 @@
 //! RDTSCP and RDPID are never used: not every x86-64 machine has them.
 #![allow(unsafe_code, reason = "reads the thread area")]
 
-use super::{os, seam};
+use super::rseq::register;
+use super::{os, seam, thread_area};
 use crate::cpu::CpuId;
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicIsize;
@@ -29,7 +30,7 @@ const NONE: isize = 5;
 /// How this process learns a thread's CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// The id word of libc's area.
+    /// The id word of libc's area, or the crate's own.
     Area,
     /// The vDSO.
     Getcpu,
@@ -56,9 +57,10 @@ pub(super) fn machine_hint() -> Option<u32> {
     let source = SOURCE.load(Ordering::Relaxed);
     if source & 1 == 0 {
         // SAFETY:
-        // - an even word is an offset that `os::thread_area` gave.
+        // - an even word is an offset that `thread_area` gave.
         let word = unsafe { os::id_word(source) };
-        return id_of(word);
+        // The feature `register`: this may be the thread's first question.
+        return id_of(word).or_else(|| if register::join() { machine_hint() } else { None });
     }
     ask_slowly(source)
 }
@@ -97,9 +99,9 @@ fn ask_system(source: &AtomicIsize, getcpu: impl FnOnce() -> Option<u32>) -> Opt
 /// same answer, and whoever publishes first is right.
 #[cold]
 fn choose() {
-    let area = os::thread_area().map(|area| {
+    let area = thread_area().map(|area| {
         // SAFETY:
-        // - the offset came from `os::thread_area`.
+        // - the offset came from `thread_area`.
         let word = unsafe { os::id_word(area.offset) };
         (area, word)
     });
@@ -108,7 +110,7 @@ fn choose() {
     let _ = SOURCE.compare_exchange(UNASKED, best, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// The word for the best source: an area that libc registered, with this thread's
+/// The word for the best source: an area that is registered, with this thread's
 /// id word, else the system's answer, else none.
 fn best_source(area: Option<(os::ThreadArea, i32)>, getcpu: impl FnOnce() -> Option<u32>) -> isize {
     const REGISTRATION_FAILED: i32 = -2;
@@ -132,6 +134,19 @@ pub(super) fn source() -> Source {
         NONE => Source::None,
         _ => Source::Area,
     }
+}
+
+/// Asks the source that a backend of a test's choice goes with. A source only gives hints, so it
+/// may change at any time.
+#[cfg(feature = "testing")]
+pub(super) fn force(backend: super::Backend) {
+    let source = match backend {
+        super::Backend::Rseq => return,
+        super::Backend::Getcpu => GETCPU,
+        super::Backend::Thread => NONE,
+    };
+    // Relaxed: as in `machine_hint`.
+    SOURCE.store(source, Ordering::Relaxed);
 }
 
 /// A number that differs between live threads, nearly always, and stays for a

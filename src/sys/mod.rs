@@ -30,6 +30,8 @@ pub(crate) mod seam;
 mod seam;
 
 pub(crate) use backend::choose_backend;
+#[cfg(feature = "testing")]
+pub(crate) use backend::force;
 pub use backend::{Backend, Reason, backend};
 #[cfg(feature = "testing")]
 use current::machine_hint;
@@ -39,3 +41,8 @@ pub use machine::MAX_CPUS;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use machine::cpus;
 pub use topology::Topology;
+
+/// The area in which the kernel tells a thread its CPU: libc's, or else the crate's own.
+fn thread_area() -> Option<os::ThreadArea> {
+    os::thread_area().or_else(rseq::register::area)
+}

@@ -1,50 +1,72 @@
 //! Which memory node a page comes from: advice, for pages that are touched for the first time.
 //!
-//! A policy for the calling thread while it initialises a lane, and no policy of a mapping: one a
-//! lane would split the mapping into as many, and the system's limit on mappings is the whole
-//! process's. Where there is one node, or the system refuses, or the thread has a policy of its
-//! own (`numactl`), nothing is done.
+//! A policy for the calling thread while it touches a lane's pages, and no policy of a mapping: one
+//! a lane would split the mapping into as many, and the system's limit on mappings is the whole
+//! process's. The policy is gone before any initialiser runs, so that nothing of the user's (a
+//! thread it starts, memory it allocates) is placed by it. Where there is one node, or the system
+//! refuses, or the thread has a policy of its own (`numactl`), nothing is done.
+#![allow(
+    unsafe_code,
+    reason = "touches pages, and makes system calls that libc has no function for"
+)]
 
 use super::topology::Topology;
 use crate::cpu::CpuId;
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicU32;
+use core::iter;
+use core::ptr::NonNull;
 
-/// First touches go to a CPU's node while this lives.
+/// Has the pages of lanes taken from their CPUs' nodes, if that can be had.
 #[derive(Debug)]
 pub(crate) struct Placement {
     topology: Option<&'static Topology>,
-    /// The node that the thread's policy names now.
-    node: Option<u32>,
 }
 
 impl Placement {
-    /// Nothing is advised yet; `wanted` is whether anything ever will be.
+    /// Nothing is touched yet; `wanted` is whether anything ever will be.
     #[inline]
     pub(crate) fn new(wanted: bool) -> Self {
         // Relaxed: the word is the whole message.
         let wanted = wanted && NODES.load(Ordering::Relaxed) != ONE;
-        Self { topology: if wanted { machine() } else { None }, node: None }
+        Self { topology: if wanted { machine() } else { None } }
     }
 
-    /// From here on first touches go to the node of `cpu`, if that can be had.
+    /// Touches the pages of `len` bytes at `at` for the first time, on the node of `cpu`.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are mapped, and the caller's to write: some become zero.
     #[inline]
-    pub(crate) fn advise(&mut self, cpu: CpuId) {
+    pub(crate) unsafe fn touch(&mut self, cpu: CpuId, at: NonNull<u8>, len: usize) {
         if let Some(topology) = self.topology {
-            self.advise_slow(topology, cpu);
+            // SAFETY: passed on to the caller.
+            unsafe { self.touch_slow(topology, cpu, at, len) };
         }
     }
 
+    /// # Safety
+    ///
+    /// As [`Placement::touch`].
     #[cold]
-    fn advise_slow(&mut self, topology: &Topology, cpu: CpuId) {
+    unsafe fn touch_slow(&mut self, topology: &Topology, cpu: CpuId, at: NonNull<u8>, len: usize) {
         let Some(node) = topology.memory_node_of(cpu) else { return };
-        if self.node != Some(node) {
-            if os::prefer(Some(node)) {
-                self.node = Some(node);
-            } else {
-                self.topology = None; // refused: not asked again
-            }
+        if !os::prefer(Some(node)) {
+            self.topology = None; // refused: not asked again
+            return;
         }
+        let page = super::memory::page_size();
+        // The first byte, and the first one of every page that begins behind it.
+        let to_next_page = page - at.addr().get() % page;
+        for offset in
+            iter::once(0).chain((to_next_page..len).step_by(page)).take_while(|&o| o < len)
+        {
+            // SAFETY: `offset < len`, and the bytes are mapped.
+            let byte = unsafe { at.add(offset) };
+            // SAFETY: the byte is the caller's to write.
+            unsafe { byte.write_volatile(0) };
+        }
+        os::prefer(None);
     }
 }
 
@@ -56,14 +78,6 @@ const SEVERAL: u32 = 2;
 /// Somebody is reading.
 #[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
 const ASKED: u32 = 3;
-
-impl Drop for Placement {
-    fn drop(&mut self) {
-        if self.node.is_some() {
-            os::prefer(None);
-        }
-    }
-}
 
 /// The machine, if it has nodes to choose from and the thread leaves the choice to us.
 ///
@@ -86,7 +100,6 @@ fn machine() -> Option<&'static Topology> {
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
-#[allow(unsafe_code, reason = "system calls that libc has no function for")]
 mod os {
     use crate::sync::Ordering;
     use crate::sync::plain::AtomicU32;
@@ -165,12 +178,16 @@ mod tests {
             println!("skipped: memory policies are refused here, or this thread has one");
             return;
         }
-        let mut placement = Placement { topology: Some(Topology::current()), node: None };
-        placement.advise(CpuId::new(0));
-        assert_eq!(placement.node, Topology::current().memory_node_of(CpuId::new(0)));
-        assert_eq!(os::is_default(), placement.node.is_none());
-        drop(placement);
-        assert!(os::is_default());
+        let mut placement = Placement { topology: Some(Topology::current()) };
+        let mut bytes = [1_u8; 10_000];
+        let at = NonNull::from(&mut bytes).cast();
+        // SAFETY: the bytes are the array's, which is not used meanwhile.
+        unsafe { placement.touch(CpuId::new(0), at, bytes.len()) };
+        assert!(os::is_default(), "the policy outlived the touch");
+        if placement.topology.is_some() {
+            let touched = bytes.iter().filter(|&&byte| byte == 0).count();
+            assert!((3..=4).contains(&touched), "{touched} of three or four pages");
+        }
     }
 
     #[test]

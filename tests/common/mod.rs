@@ -55,6 +55,52 @@ pub(crate) fn child_args(command: &mut Command, name: &str) {
     command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(CHILD, name);
 }
 
+/// Prints this process's backend, its reason and its detours past the capture of output.
+extern "C" fn tell_backend() {
+    let (backend, detours) = (corelocal::backend(), corelocal::sys::rseq::detours());
+    let (aborts, spills) = (detours.aborts, detours.spills);
+    let reason = backend.reason();
+    let _ =
+        writeln!(io::stderr(), "backend: {backend} ({reason}); {aborts} aborts, {spills} spills");
+}
+
+/// Stands in every test binary that counts anything: no machine runs another backend unseen.
+/// `RSEQ_REQUIRED=1` is for machines that are known to have sections.
+#[test]
+fn the_backend_is_told_and_is_the_one_that_this_machine_must_have() {
+    let backend = corelocal::backend();
+    if std::env::var_os("RSEQ_REQUIRED").is_some() {
+        assert_eq!(backend, corelocal::Backend::Rseq, "{}", backend.reason());
+    }
+    // At the very end, when all detours are counted.
+    // SAFETY: the function returns, and unwinds for nothing.
+    assert_eq!(unsafe { libc::atexit(tell_backend) }, 0);
+}
+
+/// Makes system calls `numbers` fail with `errno` in the child, libc's own start-up included.
+pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32) {
+    let statement = |code: u32, k| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
+    for number in numbers {
+        let equal = statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, *number as u32);
+        program.push(libc::sock_filter { jf: 1, ..equal });
+        let answer = libc::SECCOMP_RET_ERRNO | errno as u32;
+        program.push(statement(libc::BPF_RET | libc::BPF_K, answer));
+    }
+    program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
+    let install = move || {
+        let program =
+            libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+        // SAFETY: plain numbers.
+        checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+        let mode = libc::SECCOMP_MODE_FILTER;
+        // SAFETY: `program` points to `len` instructions, which the kernel copies.
+        checked(unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) })
+    };
+    // SAFETY: two system calls, and no allocation.
+    unsafe { before_exec(command, install) };
+}
+
 /// Says on the terminal, past the capture of output, why a test cannot run on this machine.
 pub(crate) fn skip(name: &str, why: &str) {
     skip_line(&format!("skipped: {name}: {why}"));

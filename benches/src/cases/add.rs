@@ -2,6 +2,11 @@
 //!
 //! One counter shows how long an add waits for the last one's store (latency); sixteen in turn show
 //! what an add costs (throughput), which is the fairer figure.
+//!
+//! Ours is a section where the header says `rseq`: no locked instruction, and nearly the cost of a
+//! plain add. With the other backends it is a locked add on this CPU's copy. The peers' adds are
+//! locked wherever another thread could be at the same word; what a section itself costs is in
+//! `sections`.
 
 use super::peers::{
     COUNTERS, Contatori, Counters, FastCounter, OldPadded, Ours, Padded, PaddedByOurId, PerThread,

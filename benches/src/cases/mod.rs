@@ -6,14 +6,17 @@
 mod add;
 mod allocate;
 mod current_cpu;
+mod floors;
 mod peers;
+mod raw;
+mod sections;
 mod sum;
 mod walk;
 
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 5] = ["current_cpu", "add", "allocate", "walk", "sum"];
+pub const GROUPS: [&str; 6] = ["current_cpu", "add", "sections", "allocate", "walk", "sum"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -22,6 +25,19 @@ pub struct Group {
     pub baseline: &'static str,
     /// Scene by scene.
     pub list: Vec<Case>,
+    /// What the group is to reach.
+    pub goals: Vec<Goal>,
+}
+
+/// One case takes at most so many times what another one takes.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// Scene and peer.
+    pub own: (String, &'static str),
+    /// Scene and peer that it is compared with.
+    pub than: (String, &'static str),
+    /// The largest ratio that meets the goal.
+    pub most: f64,
 }
 
 /// A group by name.
@@ -29,12 +45,14 @@ pub fn group(name: &str) -> Option<Group> {
     let (baseline, list) = match name {
         "current_cpu" => (current_cpu::BASELINE, current_cpu::cases()),
         "add" => (add::BASELINE, add::cases()),
+        "sections" => (sections::BASELINE, sections::cases()),
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
         _ => return None,
     };
-    Some(Group { baseline, list })
+    let goals = if name == "sections" { sections::goals() } else { Vec::new() };
+    Some(Group { baseline, list, goals })
 }
 
 #[cfg(test)]
@@ -56,6 +74,11 @@ mod tests {
             }
             assert!(seen.iter().all(|(scene, _)| with_baseline.contains(scene)), "{name}");
             assert!(seen.iter().any(|(_, peer)| peer.ends_with("again")), "{name}: no null pair");
+            for goal in &group.goals {
+                for (scene, peer) in [&goal.own, &goal.than] {
+                    assert!(seen.contains(&(scene.as_str(), *peer)), "{name}: {goal:?}");
+                }
+            }
         }
         assert!(group("walks").is_none());
     }

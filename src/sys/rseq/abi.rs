@@ -1,7 +1,7 @@
 //! What the kernel and libc lay down, and the two words of the hot path.
 #![allow(unsafe_code, reason = "asks the auxiliary vector")]
 
-use super::super::os;
+use super::super::thread_area as process_area;
 use crate::sync::{AtomicIsize, AtomicU32, Ordering};
 use core::mem::{align_of, offset_of, size_of};
 
@@ -128,13 +128,13 @@ impl Hot {
         None
     }
 
-    /// What would be published, without publishing it; `None` if libc registers no area,
+    /// What would be published, without publishing it; `None` if no area is registered,
     /// or this target has no sections.
     pub fn find(cpus: u32) -> Option<Self> {
         if !super::HAS_SECTIONS || cpus == 0 {
             return None;
         }
-        os::thread_area().map(|area| Self { limit: cpus, offset: area.offset })
+        process_area().map(|area| Self { limit: cpus, offset: area.offset })
     }
 
     /// From here on this process runs sections: before the first object.
@@ -144,10 +144,10 @@ impl Hot {
     }
 }
 
-/// Where this thread's area lies, if libc registers one: for tests, which take the
+/// Where this thread's area lies, if there is one: for tests, which take the
 /// registration away or read what the kernel wrote.
 pub fn thread_area() -> Option<*mut u8> {
-    os::thread_area()
+    process_area()
         .filter(|_| super::HAS_SECTIONS)
         .map(|area| super::arch::thread_pointer().wrapping_byte_offset(area.offset))
 }
@@ -155,7 +155,8 @@ pub fn thread_area() -> Option<*mut u8> {
 /// Which of the younger fields of the area the kernel fills.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fields {
-    /// `__rseq_size`: bytes that libc says are in use; 0 without a registration.
+    /// `__rseq_size`: bytes that libc says are in use, or that the crate registers itself
+    /// (feature `register`); 0 without a registration.
     pub libc_size: u32,
     /// Bytes that the kernel fills; 0 if it does not say (before Linux 6.3).
     pub kernel_size: u32,
@@ -169,9 +170,27 @@ pub struct Fields {
 
 /// What the machine says about the area. Each field is judged on its own.
 pub fn fields() -> Fields {
-    let libc_size = os::thread_area().map_or(0, |area| area.size);
-    judge(libc_size, auxiliary(AT_RSEQ_FEATURE_SIZE), auxiliary(AT_RSEQ_ALIGN))
+    let libc_size = process_area().map_or(0, |area| area.size);
+    judge(libc_size, feature_size(), alignment())
 }
+
+/// Bytes that the kernel fills; 0 if it does not say.
+pub(super) fn feature_size() -> u32 {
+    u32::try_from(auxiliary(AT_RSEQ_FEATURE_SIZE)).unwrap_or(0)
+}
+
+/// Alignment that the kernel asks for; 0 if it does not say.
+pub(super) fn alignment() -> u32 {
+    u32::try_from(auxiliary(AT_RSEQ_ALIGN)).unwrap_or(0)
+}
+
+/// Where the program's table of segments lies.
+#[allow(dead_code, reason = "used with the feature `register`")]
+pub(super) fn program_headers() -> usize {
+    auxiliary(AT_PHDR) as usize
+}
+
+const AT_PHDR: u64 = 3;
 
 const AT_RSEQ_FEATURE_SIZE: u64 = 27;
 const AT_RSEQ_ALIGN: u64 = 28;
@@ -191,15 +210,14 @@ fn judge(libc_size: u32, kernel_size: u32, align: u32) -> Fields {
 }
 
 #[cfg(target_os = "linux")]
-fn auxiliary(entry: u64) -> u32 {
+fn auxiliary(entry: u64) -> u64 {
     // SAFETY:
     // - the call reads a table that the kernel gave the process; an unknown entry is 0.
-    let value = unsafe { libc::getauxval(entry as libc::c_ulong) };
-    u32::try_from(value).unwrap_or(0)
+    unsafe { libc::getauxval(entry as libc::c_ulong) as u64 }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn auxiliary(_entry: u64) -> u32 {
+fn auxiliary(_entry: u64) -> u64 {
     0
 }
 

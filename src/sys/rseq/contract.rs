@@ -122,7 +122,7 @@ pub struct Copied {
     pub commit: usize,
 }
 
-/// Which arithmetic [`Contract::update`] does.
+/// Which arithmetic [`Words::update`] does.
 pub mod update {
     /// Wrapping addition.
     pub const ADD: u32 = 0;

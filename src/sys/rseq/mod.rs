@@ -24,7 +24,9 @@
 //! | `ops` | the entry points: section, again, spill lane |
 //! | `fence` | wait until no section that began earlier is running |
 //! | `inject` | places in a section where a test can hold it up |
+//! | `strike` | who disturbs it there |
 //! | `verify` | provoke aborts, and count them |
+//! | `register` | areas of the crate's own, where libc registers none (feature `register`) |
 //!
 //! # What holds in an `Rseq` process
 //!
@@ -36,6 +38,31 @@
 //!   again (a debugger's single steps would keep one in a loop for ever).
 //! * To the rest of the program a commit is a relaxed store, or a release store
 //!   where the form says so, of the word's [`Word::Atomic`].
+//!
+//! # The feature `register`
+//!
+//! Sections need a thread area that is registered with the kernel. glibc 2.35 and newer do that
+//! for each thread; musl and older ones do not, and a tunable switches it off. With this
+//! feature (off by default) the crate does it there, for each thread at its first operation
+//! or question; [`backend`](crate::backend) is then `Rseq`, for the reason
+//! [`OwnRegistration`](super::Reason::OwnRegistration). Where libc registers, the feature
+//! changes nothing. The hot path is the same.
+//!
+//! * **It has the crate's one thread-specific destructor**, of a `pthread` key: the registration
+//!   is taken back before the thread's memory goes, or the kernel would kill the process. With
+//!   glibc it runs after the destructors of Rust's thread-locals. What a thread does
+//!   later is counted on the spill lane, and nothing is registered anew.
+//! * **It acts in the program only**, not in a shared library that contains the crate: a library
+//!   that is loaded later has no thread-local storage at one distance in all threads, and when
+//!   it is unloaded that storage ends under threads that go on. A library says
+//!   [`InLibrary`](super::Reason::InLibrary), uses atomics, and can be unloaded.
+//! * **Other libraries keep what they registered**: the kernel knows one area a thread. Such a
+//!   thread works on the spill lane; if it is the one that chooses the backend, the process
+//!   uses atomics. A system that refuses (`EPERM`, `ENOSYS`) is not asked again.
+//! * Registering a thread takes two calls (`pthread_setspecific`, `rseq`), allocates nothing, takes
+//!   no lock, leaves `errno` alone, and may happen in a signal handler or in an allocator. Choosing
+//!   the backend makes the key; with glibc it must be among the process's first 32, which a thread
+//!   sets without an allocation.
 
 mod abi;
 mod atomic;
@@ -49,6 +76,44 @@ mod ops;
 mod steps;
 mod verify;
 mod word;
+
+#[cfg(all(
+    feature = "register",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(any(miri, all(corelocal_loom, feature = "loom")))
+))]
+pub(super) mod register;
+#[cfg(not(all(
+    feature = "register",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(any(miri, all(corelocal_loom, feature = "loom")))
+)))]
+#[path = "no_register.rs"]
+pub(super) mod register;
+
+#[cfg(all(
+    feature = "testing",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(any(miri, all(corelocal_loom, feature = "loom")))
+))]
+mod strike;
+#[cfg(all(
+    feature = "testing",
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        target_pointer_width = "64",
+        not(any(miri, all(corelocal_loom, feature = "loom")))
+    ))
+))]
+#[path = "no_strike.rs"]
+mod strike;
 
 #[cfg(all(
     target_os = "linux",
@@ -85,12 +150,24 @@ pub use fence::{NoFence, can_fence, fence_all, fence_cpu};
 pub use form::{Any, At, Form, HERE, On, Part, While, on};
 pub use inject::Points;
 #[cfg(feature = "testing")]
-pub use inject::hold;
+pub use inject::{Disturbance, hold};
+#[cfg(feature = "testing")]
+pub(crate) use inject::{Plan, disturbed};
 #[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
 pub use model::{Machine, Model};
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
 pub use verify::{Unverified, Verified, is_trusted, verify};
 pub use word::{Int, Word};
+
+/// Why this process has no thread areas of the crate's own (feature `register`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "made with the feature")]
+pub(super) enum Refusal {
+    /// The crate is part of a shared library.
+    Library,
+    /// The system's error number.
+    System(i32),
+}
 
 /// Whether this target has sections.
 pub const HAS_SECTIONS: bool = cfg!(all(

@@ -9,7 +9,7 @@
 use super::super::{cpu_hint, cpus, thread_hash};
 use super::arch::Sections;
 use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Stack, Stride};
-use super::{Word, Words};
+use super::{Word, Words, register};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicUsize;
 
@@ -74,10 +74,14 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         if F::ON && form.cpu() >= hot.limit {
             return Outcome::Moved;
         }
+        #[cfg(feature = "testing")]
+        super::inject::begin();
         // SAFETY:
         // - the caller's obligations are the same.
         let outcome = unsafe { section::<S, O, F>(op, hot, form) };
-        if outcome.is_settled() {
+        // Elsewhere, or only not registered yet? (The feature `register`.)
+        let is_early = F::ON && matches!(outcome, Outcome::Moved) && register::can_join();
+        if outcome.is_settled() && !is_early {
             return outcome;
         }
         // SAFETY:
@@ -86,7 +90,8 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
     }
 
     /// After a first attempt that settled nothing. It says not why, so that the hot path has one
-    /// test: if the thread has a CPU now, that attempt was cut off.
+    /// test: if the thread has a CPU now, that attempt was cut off, or the thread was registered
+    /// just now.
     ///
     /// # Safety
     ///
@@ -94,6 +99,7 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
     #[cold]
     #[inline(never)]
     unsafe fn again<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+        let mut cut_off = !register::join();
         for _ in 1..ATTEMPTS {
             let Some(hot) = Hot::load() else { break };
             // SAFETY:
@@ -102,8 +108,11 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
             if matches!(outcome, Outcome::Nowhere) {
                 break;
             }
-            // Relaxed: statistics; the abort before this attempt.
-            ABORTS.fetch_add(1, Ordering::Relaxed);
+            if cut_off {
+                // Relaxed: statistics; the abort before this attempt.
+                ABORTS.fetch_add(1, Ordering::Relaxed);
+            }
+            cut_off = true;
             if outcome.is_settled() {
                 return outcome;
             }
@@ -186,6 +195,7 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         };
         let there = cpu.is_some() && cpu == super::super::machine_hint();
         if there && !(F::ON && cpu != Some(form.cpu())) {
+            super::inject::begin();
             // SAFETY:
             // - the caller's obligations are the same.
             let outcome = unsafe { section::<S, O, F>(op, hot, form) };

@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "sections on memory of its own")]
 
 use super::super::{cpu_hint, cpus, os};
-use super::{HERE, Hot, Outcome, Points, Sections, Stride, Words, fence_all, update};
+use super::{HERE, Hot, Outcome, Points, Sections, Stride, Words, fence_all, register, update};
 use crate::sync::Ordering;
 use crate::sync::plain::{AtomicU32, AtomicUsize};
 use core::fmt;
@@ -147,6 +147,7 @@ impl Trial {
     }
 
     fn wide(&self, cpu: u32) {
+        register::join();
         let _ = os::pin(cpu);
         while !self.is_over() {
             self.step(TURNS);
@@ -154,6 +155,7 @@ impl Trial {
     }
 
     fn disturb(&self, cpu: u32) {
+        register::join();
         let pinned = os::pin(cpu);
         while !self.is_over() {
             std::thread::sleep(Duration::from_micros(50));

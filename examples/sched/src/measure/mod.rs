@@ -59,7 +59,7 @@ pub struct Config {
     /// Samples of each walk on each CPU in a run, whose median is the run's value.
     pub samples: u32,
     /// How long samples may be repeated because the thread was switched out, in all; from then on
-    /// such samples are kept, and counted.
+    /// such samples are left out, unless a run has no other.
     pub patience: Duration,
     /// Where every shuffle starts.
     pub seed: u64,
@@ -149,6 +149,18 @@ struct Series {
     disturbed: u32,
 }
 
+impl Series {
+    /// Takes the median of a run's undisturbed samples; of all, where there is no other.
+    fn take_run(&mut self, samples: &[Sample]) {
+        let disturbed = samples.iter().filter(|sample| sample.disturbed).count();
+        let all = disturbed == samples.len();
+        let kept = samples.iter().filter(|sample| all || !sample.disturbed);
+        let kept: Vec<f64> = kept.map(|sample| sample.ns).collect();
+        self.ns.push(median(&kept));
+        *(if all { &mut self.disturbed } else { &mut self.rejected }) += disturbed as u32;
+    }
+}
+
 impl Setting<'_> {
     fn measure<K: Kernel>(
         &mut self,
@@ -220,7 +232,7 @@ impl Setting<'_> {
     ) -> Result<(), String> {
         let mut rng = Rng::new(self.config.seed ^ u64::from(run) << 32);
         let mut order: Vec<usize> = (0..tasks.len()).collect();
-        let mut values = vec![[(); LAYOUTS.len()].map(|()| Vec::new()); tasks.len()];
+        let mut samples = vec![[(); LAYOUTS.len()].map(|()| Vec::new()); tasks.len()];
         for cpu in self.cpus(run) {
             machine::pin(cpu)?;
             rng.shuffle(&mut order);
@@ -230,16 +242,15 @@ impl Setting<'_> {
                     rng.shuffle(&mut turn);
                     for layout in turn {
                         let sample = self.sample(subjects[layout], tasks[at], cpu);
-                        values[at][layout].push(sample.ns);
                         series[at][layout].rejected += sample.rejected;
-                        series[at][layout].disturbed += u32::from(sample.disturbed);
+                        samples[at][layout].push(sample);
                     }
                 }
             }
         }
-        for (all, of_task) in series.iter_mut().zip(&values) {
+        for (all, of_task) in series.iter_mut().zip(&samples) {
             for (one, of_layout) in all.iter_mut().zip(of_task) {
-                one.ns.push(median(of_layout));
+                one.take_run(of_layout);
             }
         }
         Ok(())
@@ -287,5 +298,20 @@ impl Setting<'_> {
             }
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disturbed_sample_counts_only_where_there_is_no_other() {
+        let sample = |ns, disturbed| Sample { ns, rejected: 0, disturbed };
+        let mut series = Series::default();
+        series.take_run(&[sample(9.0, true), sample(1.0, false), sample(3.0, false)]);
+        series.take_run(&[sample(9.0, true), sample(7.0, true), sample(8.0, true)]);
+        assert_eq!(series.ns, [2.0, 8.0]);
+        assert_eq!((series.rejected, series.disturbed), (1, 3));
     }
 }

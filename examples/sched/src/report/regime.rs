@@ -43,8 +43,8 @@ fn working_set(report: &Report<'_>) -> String {
     );
     format!(
         "Regime: one CPU's dense state of {groups} groups is {} with 17 lines a group, {fits}; a \
-         swept walk begins with level 1 and 2 full of other data and finds the state in level 3 or \
-         in memory.",
+         swept walk begins with level 1 and 2 full of other data, a walk and a sweep after the \
+         state was last used: it finds it in level 3, or in memory where level 3 is small or shared.",
         size(largest)
     )
 }
