@@ -130,6 +130,15 @@ fn a_thread_that_aborts_for_ever_gets_through_by_the_spill_lane() {
     }
 }
 
+/// The short form of the binary `exact`.
+#[test]
+fn one_sum_by_threads_disturbed_in_every_way_is_exact() {
+    let _ = Entries::new();
+    let found = rseq_tests::exact::run(100_000);
+    eprintln!("{found}");
+    assert!(found.is_good(), "{found}");
+}
+
 /// What the kernel wrote into the area is still there, and the descriptor is cleared.
 #[test]
 fn ten_million_operations_leave_the_area_as_the_kernel_wrote_it() {

@@ -3,6 +3,7 @@
 //! * [`design`]: the words, the floors, the address scheme, the allocator.
 //! * [`orderings`]: the numbered edges that the atomics rely on, with their models and mutants.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
+//! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
 pub mod design {}
@@ -12,3 +13,6 @@ pub mod orderings {}
 
 #[doc = include_str!("limits.md")]
 pub mod limits {}
+
+#[doc = include_str!("machines.md")]
+pub mod machines {}

@@ -67,9 +67,11 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
             return unsafe { self.pretend::<S, O, F>(op, form, pretended) };
         }
         let Some(hot) = Hot::load() else {
+            // A copy, so that operands lie in memory on this path alone.
+            let slow = op;
             // SAFETY:
             // - the caller's obligations are the same.
-            return unsafe { self.lower::<S, O, F>(op, form) };
+            return unsafe { self.lower::<S, O, F>(&slow, form) };
         };
         if F::ON && form.cpu() >= hot.limit {
             return Outcome::Moved;
@@ -84,9 +86,11 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         if outcome.is_settled() && !is_early {
             return outcome;
         }
+        // A copy, as above.
+        let slow = op;
         // SAFETY:
         // - the caller's obligations are the same.
-        unsafe { self.again::<S, O, F>(op, form) }
+        unsafe { self.again::<S, O, F>(&slow, form) }
     }
 
     /// After a first attempt that settled nothing. It says not why, so that the hot path has one
@@ -98,13 +102,13 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
     /// See [`Contract`].
     #[cold]
     #[inline(never)]
-    unsafe fn again<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+    unsafe fn again<S: Stride, O: Op, F: Form>(self, op: &O, form: F) -> Outcome<O::Out> {
         let mut cut_off = !register::join();
         for _ in 1..ATTEMPTS {
             let Some(hot) = Hot::load() else { break };
             // SAFETY:
             // - the caller's obligations are the same.
-            let outcome = unsafe { section::<S, O, F>(op, hot, form) };
+            let outcome = unsafe { section::<S, O, F>(*op, hot, form) };
             if matches!(outcome, Outcome::Nowhere) {
                 break;
             }
@@ -119,7 +123,7 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         }
         // SAFETY:
         // - the caller's obligations are the same.
-        unsafe { self.spill::<S, O, F>(op, form) }
+        unsafe { self.spill::<S, O, F>(*op, form) }
     }
 
     /// # Safety
@@ -144,10 +148,10 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
     ///
     /// See [`Contract`].
     #[inline(never)]
-    unsafe fn lower<S: Stride, O: Op, F: Form>(self, op: O, form: F) -> Outcome<O::Out> {
+    unsafe fn lower<S: Stride, O: Op, F: Form>(self, op: &O, form: F) -> Outcome<O::Out> {
         // SAFETY:
         // - the caller's obligations are the same.
-        unsafe { self.lower_on::<S, O, F>(op, form, cpu_hint()) }
+        unsafe { self.lower_on::<S, O, F>(*op, form, cpu_hint()) }
     }
 
     /// # Safety
@@ -166,7 +170,8 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
             Some(_) => (self.0)(),
             None => (thread_hash() % cpus as usize) as u32,
         };
-        if F::ON && cpu != Some(form.cpu()) {
+        // A CPU that was added later has no lane: the spill lane is no CPU's.
+        if F::ON && (cpu != Some(form.cpu()) || form.cpu() >= cpus) {
             return Outcome::Moved;
         }
         // SAFETY:

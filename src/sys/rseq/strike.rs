@@ -4,6 +4,7 @@
 //! there while a call of `with` wants it; then the earlier one is back.
 #![allow(unsafe_code, reason = "signals, and other threads' sets of CPUs")]
 
+use super::Points;
 use super::inject::{Disturbance, Hold, current};
 use crate::sync::plain::AtomicU32;
 use crate::sync::{Mutex, Ordering};
@@ -66,10 +67,15 @@ fn strike(hold: &Hold, thread: i32, point: usize, what: Disturbance) {
         unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGURG) };
         return;
     }
-    // Outside the section nothing is cut off: there the wait has to be ended.
-    if !migrate(thread, hold.cpu()) || point == 0 || point == super::Points::COUNT - 1 {
+    if !migrate(thread, hold.cpu()) || is_outside(point) {
         hold.points.set(point, 0);
     }
+}
+
+/// Where nothing is cut off, so that the wait has to be ended. (Not elsewhere: a strike that comes
+/// late would end the wait of the next attempt before it begins.)
+fn is_outside(point: usize) -> bool {
+    point == 0 || point == Points::COUNT - 1
 }
 
 /// A set of CPUs as the system takes it.
@@ -118,8 +124,9 @@ extern "C" fn on_signal(_signal: i32) {
             Some(Disturbance::Sleep(time)) => std::thread::sleep(time),
             _ => {}
         }
-        // Outside the section the wait goes on otherwise; inside it is over anyway.
-        hold.points.set(point, 0);
+        if is_outside(point) {
+            hold.points.set(point, 0);
+        }
     }
     // SAFETY:
     // - as above.
