@@ -22,8 +22,15 @@ export RUSTFLAGS="--cfg corelocal_loom" # replaces the caller's: the models need
 export RUST_BACKTRACE=0
 unset LOOM_LOG LOOM_CHECKPOINT_FILE LOOM_MAX_PREEMPTIONS CORELOCAL_LOOM_FULL
 
+# A mutant is built once and run once: what it costs is the build. Loom itself stays fast.
+quick=(--config profile.release.incremental=true)
+for crate in corelocal loom-tests; do
+    quick+=(--config "profile.release.package.$crate.opt-level=1")
+    quick+=(--config "profile.release.package.$crate.debug=false")
+done
+
 loom_test() { # FILE [ARGS...]
-    (cd "$copy" && timeout "$limit" cargo test -q -p loom-tests --release --features loom --test "$@")
+    (cd "$copy" && timeout "$limit" cargo test "${quick[@]}" -q -p loom-tests --release --features loom --test "$@")
 }
 
 # Brings the copy back to the original. `touch`: cargo compares times, and a restored

@@ -13,11 +13,6 @@ pub fn touch<T>(copy: &T) {
     memory::touch(core::ptr::from_ref(copy).addr(), size_of::<T>().max(1));
 }
 
-/// How many mappings there are.
-pub fn mapped() -> usize {
-    memory::mapped()
-}
-
 /// Ends a run.
 ///
 /// # Panics

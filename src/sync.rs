@@ -4,6 +4,7 @@
 //! `--cfg corelocal_loom` with the feature `loom` these are loom's types, so the
 //! code that runs in production is the code that the models explore.
 #![allow(
+    dead_code,
     unused_imports,
     unused_macros,
     reason = "not every build mode and feature set uses every name"
@@ -31,6 +32,19 @@ mod inner {
 
 pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use inner::*;
+
+/// A full barrier right after an atomic read-modify-write of this thread.
+///
+/// On x86-64 such an operation is a locked instruction, which is a full barrier by itself
+/// (Intel SDM 3A, 9.2.3.9; AMD APM 2, 7.4.2), so only the compiler must be kept from moving what
+/// follows before it. Elsewhere, and under loom and Miri, it is a fence.
+#[inline(always)]
+pub(crate) fn fence_after_rmw() {
+    #[cfg(all(target_arch = "x86_64", not(any(corelocal_loom, miri))))]
+    core::sync::atomic::compiler_fence(Ordering::SeqCst); // [E6]
+    #[cfg(not(all(target_arch = "x86_64", not(any(corelocal_loom, miri)))))]
+    fence(Ordering::SeqCst); // [E6]
+}
 
 /// Stands for plain memory that atomics hand from thread to thread. Nothing at all, but under
 /// loom, which fails a model unless each use *happens before* the next (reads among themselves

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-pub use corelocal::model::{finish, mapped, touch};
+pub use corelocal::model::{finish, touch};
 pub use loom::sync::Arc;
 pub use loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
 pub use loom::thread;
@@ -22,6 +22,20 @@ pub const EXPLORES: bool = true;
 ///
 /// When a run of `f` panics, or loom finds a data race, a deadlock or a leak.
 pub fn model(name: &str, bound: usize, f: impl Fn() + Send + Sync + 'static) {
+    bounded_model(name, [Some(bound), None], f);
+}
+
+/// As [`model`], for a model that nobody can wait for without a bound: `CORELOCAL_LOOM_FULL`
+/// raises it from the first to the second one.
+///
+/// # Panics
+///
+/// As [`model`].
+pub fn large_model(name: &str, bounds: [usize; 2], f: impl Fn() + Send + Sync + 'static) {
+    bounded_model(name, bounds.map(Some), f);
+}
+
+fn bounded_model(name: &str, bounds: [Option<usize>; 2], f: impl Fn() + Send + Sync + 'static) {
     // Relaxed: one operating-system thread counts; loom's threads are fibres on it.
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = runs.clone();
@@ -30,7 +44,7 @@ pub fn model(name: &str, bound: usize, f: impl Fn() + Send + Sync + 'static) {
         f();
     };
     let start = Instant::now();
-    let result = catch_unwind(AssertUnwindSafe(|| explore(bound, f)));
+    let result = catch_unwind(AssertUnwindSafe(|| explore(bounds, f)));
     let (runs, seconds) = (runs.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
     match result {
         Ok(()) => println!("{name}: {runs} runs in {seconds:.2} s"),
@@ -41,14 +55,13 @@ pub fn model(name: &str, bound: usize, f: impl Fn() + Send + Sync + 'static) {
     }
 }
 
-fn explore(bound: usize, f: impl Fn() + Send + Sync + 'static) {
+fn explore([quick, full]: [Option<usize>; 2], f: impl Fn() + Send + Sync + 'static) {
     if std::env::var_os("LOOM_LOG").is_some() {
         return loom::model(f);
     }
     let mut builder = loom::model::Builder::new();
-    if std::env::var_os("CORELOCAL_LOOM_FULL").is_none() {
-        builder.preemption_bound = builder.preemption_bound.or(Some(bound));
-    }
+    let bound = if std::env::var_os("CORELOCAL_LOOM_FULL").is_some() { full } else { quick };
+    builder.preemption_bound = builder.preemption_bound.or(bound);
     builder.check(f);
 }
 

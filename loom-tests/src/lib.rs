@@ -17,10 +17,8 @@ mod inner;
 pub mod owned;
 pub mod sections;
 
-#[cfg(all(corelocal_loom, feature = "loom"))]
-pub use inner::mapped;
 pub use inner::{
-    Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, model, thread, touch,
+    Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, large_model, model, thread, touch,
 };
 
 /// One thread's part in a model, with its own handle to what the threads share.

@@ -30,9 +30,18 @@ impl Value for Big {
 /// How many [`Big`] objects fill a chunk.
 pub const BIGS: usize = if crate::EXPLORES { 2 } else { 8 };
 
-/// A small object of the second class, which has chunks of its own.
+/// Half a [`Big`].
+pub type Half = [usize; if crate::EXPLORES { 128 } else { 512 }];
+
+impl Value for Half {
+    fn of(id: usize) -> Self {
+        std::array::from_fn(|_| id)
+    }
+}
+
+/// A small object of the second class (aligned to more than a line), which has chunks of its own.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(align(4096))]
+#[repr(align(512))]
 pub struct Page(usize);
 
 impl Value for Page {

@@ -22,6 +22,15 @@ pub fn model(name: &str, _bound: usize, f: impl Fn() + Send + Sync + 'static) {
     println!("{name}: {rounds} rounds on real threads (not explored: see loom-tests/README.md)");
 }
 
+/// As [`model`]; `bounds` are loom's.
+///
+/// # Panics
+///
+/// As [`model`].
+pub fn large_model(name: &str, bounds: [usize; 2], f: impl Fn() + Send + Sync + 'static) {
+    model(name, bounds[0], f);
+}
+
 /// Under loom: uses the bytes of `copy` as their only owner. Here the values tell.
 pub fn touch<T>(_copy: &T) {}
 

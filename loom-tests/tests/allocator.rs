@@ -1,8 +1,9 @@
 //! Models of the allocator behind `corelocal::Area`: who owns which bytes, and for how long.
 
 use corelocal::Area;
-use loom_tests::owned::{BIGS, Big, Owned, Page, Word};
-use loom_tests::{Arc, finish, model, part, together, touch};
+use loom_tests::owned::{BIGS, Big, Half, Owned, Page, Word};
+use loom_tests::{Arc, finish, large_model, model, part, together, touch};
+use std::sync::Mutex;
 
 fn area() -> Arc<Area> {
     Arc::new(Area::builder().odd_lines(false).build().expect("as many lanes as CPUs"))
@@ -40,7 +41,7 @@ fn zeroed(area: &Area) {
 
 #[test]
 fn two_objects_overlap() {
-    model("two_objects_overlap", 3, || {
+    large_model("two_objects_overlap", [3, 4], || {
         let area = area();
         let first = Owned::<Word>::new(&area, 1);
         together([2, 3].map(|id| part(&area, move |area| drop(Owned::<Word>::new(area, id)))));
@@ -64,7 +65,7 @@ fn next_object_misses_what_the_last_owner_did() {
 /// The mark of what was ever handed out is read once the bits are ours.
 #[test]
 fn used_memory_counts_as_fresh() {
-    model("used_memory_counts_as_fresh", 3, || {
+    large_model("used_memory_counts_as_fresh", [3, 4], || {
         let area = area();
         let kept = Owned::<Word>::new(&area, 1);
         together([part(&area, zeroed), part(&area, zeroed)]);
@@ -76,7 +77,7 @@ fn used_memory_counts_as_fresh() {
 /// The chunk is empty, and a second chunk takes its place as the spare one.
 #[test]
 fn chunk_goes_away_under_an_allocation() {
-    model("chunk_goes_away_under_an_allocation", 2, || {
+    large_model("chunk_goes_away_under_an_allocation", [2, 3], || {
         let area = area();
         let (word, page) = (Owned::<Word>::new(&area, 1), Owned::<Page>::new(&area, 2));
         together([
@@ -111,21 +112,9 @@ fn chunk_goes_away_under_an_earlier_owner() {
 }
 
 #[test]
-fn two_growers_of_an_unused_area_leak_a_chunk() {
-    model("two_growers_of_an_unused_area_leak_a_chunk", 1, || {
-        let area = area();
-        together([1, 2].map(|id| part(&area, move |area| drop(Owned::<Word>::new(area, id)))));
-        end(area);
-    });
-}
-
-/// The records are there, and vacant.
-#[test]
 fn two_growers_leak_a_chunk() {
-    model("two_growers_leak_a_chunk", 1, || {
+    large_model("two_growers_leak_a_chunk", [1, 2], || {
         let area = area();
-        drop(Owned::<Word>::new(&area, 1));
-        drop(Owned::<Page>::new(&area, 2)); // takes its place as the spare one
         together([1, 2].map(|id| part(&area, move |area| drop(Owned::<Word>::new(area, id)))));
         end(area);
     });
@@ -134,7 +123,7 @@ fn two_growers_leak_a_chunk() {
 /// The record's region is given back, and the record serves the next one.
 #[test]
 fn record_is_reused_too_early() {
-    model("record_is_reused_too_early", 3, || {
+    large_model("record_is_reused_too_early", [2, 3], || {
         let area = area();
         let (word, page) = (Owned::<Word>::new(&area, 1), Owned::<Page>::new(&area, 2));
         drop(word); // its chunk is the spare one
@@ -144,20 +133,84 @@ fn record_is_reused_too_early() {
     });
 }
 
-/// E5: a search that fails because of what it did not see yet must not hide it for ever.
-#[test]
-fn freed_memory_is_never_found() {
-    model("freed_memory_is_never_found", 3, || {
+/// A search that fails because of what it did not see yet must not hide it for ever: the area is
+/// at its capacity, so who does not find what was freed before is refused.
+fn freed_memory_is_hidden(name: &str, a_search_failed_before: bool) {
+    large_model(name, [2, 3], move || {
         let area = Arc::new(one_chunk());
-        let mut all: Vec<_> = (0..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
-        Owned::<Big>::try_new(&area, 10).expect_err("the area is full, and knows it");
-        let freed = all.pop();
+        let full: Vec<_> = (1..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
+        let [freed, kept] = [10, 11].map(|id| Owned::<Half>::new(&area, id));
+        if a_search_failed_before {
+            Owned::<Half>::try_new(&area, 12).expect_err("two chunks of a capacity of one");
+        }
+        let got = Arc::new(Mutex::new(None));
+        let searched = area.clone();
         together([
+            part(&got, move |got| {
+                let half = Owned::<Half>::try_new(&searched, 20).ok();
+                *got.lock().expect("nobody else") = half;
+            }),
+            // The last one begins: so the model wants fewer preemptions.
             part(&area, |_| drop(freed)),
-            part(&area, |area| drop(Owned::<Big>::try_new(area, 11))),
         ]);
-        drop(Owned::<Big>::new(&area, 12));
-        drop(all);
+        let got = got.lock().expect("nobody else").take();
+        drop((got.unwrap_or_else(|| Owned::new(&area, 30)), kept, full));
+        end(area);
+    });
+}
+
+/// E5: there are bounds, which every free raises.
+#[test]
+fn freed_memory_is_hidden_by_a_search() {
+    freed_memory_is_hidden("freed_memory_is_hidden_by_a_search", true);
+}
+
+/// E6: there are no bounds yet, so a free does not raise them.
+#[test]
+fn freed_memory_is_hidden_by_the_first_search() {
+    freed_memory_is_hidden("freed_memory_is_hidden_by_the_first_search", false);
+}
+
+/// Each of two frees sees its own half of a free run, and none the whole.
+#[test]
+fn run_is_hidden_by_two_frees_side_by_side() {
+    model("run_is_hidden_by_two_frees_side_by_side", 3, || {
+        let area = Arc::new(one_chunk());
+        let full: Vec<_> = (1..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
+        let halves = [10, 11].map(|id| Owned::<Half>::new(&area, id));
+        Owned::<Big>::try_new(&area, 12).expect_err("two chunks of a capacity of one");
+        together(halves.map(|half| part(&area, |_| drop(half))));
+        drop((Owned::<Big>::new(&area, 13), full));
+        end(area);
+    });
+}
+
+/// One thread asks for more than the area may have, and the other for what it has room for.
+#[test]
+fn refused_growth_refuses_another() {
+    model("refused_growth_refuses_another", 2, || {
+        let area = Arc::new(one_chunk());
+        together([
+            part(&area, |area| {
+                Owned::<Page>::try_new(area, 1).expect_err("more than the capacity");
+            }),
+            part(&area, |area| drop(Owned::<Word>::new(area, 2))),
+        ]);
+        end(area);
+    });
+}
+
+/// Nothing is alive, and still there is no room: a chunk is kept for nobody.
+#[test]
+fn spare_chunk_stands_in_the_way() {
+    model("spare_chunk_stands_in_the_way", 2, || {
+        let probe = area();
+        let page = Owned::<Page>::new(&probe, 0);
+        let area = Area::builder().capacity(probe.stats().reserved).build();
+        let area = Arc::new(area.expect("as many lanes as CPUs"));
+        drop((page, probe));
+        drop(Owned::<Word>::new(&area, 1));
+        drop(Owned::<Page>::new(&area, 2));
         end(area);
     });
 }
@@ -188,7 +241,7 @@ fn two_emptied_chunks_are_both_kept() {
 /// A search that finds nothing holds the chunk while its last object goes.
 #[test]
 fn failed_search_leaves_an_empty_chunk() {
-    model("failed_search_leaves_an_empty_chunk", 2, || {
+    large_model("failed_search_leaves_an_empty_chunk", [2, 3], || {
         let area = area();
         let all: Vec<_> = (0..BIGS).map(|id| Owned::<Big>::new(&area, id)).collect();
         together([

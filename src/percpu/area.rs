@@ -129,8 +129,9 @@ impl Inner {
     /// Gives the spare chunk back, if there is one and it is empty still; whether that was so.
     #[cold]
     fn give_spare_back(&self) -> bool {
-        // AcqRel [E8]: as in `emptied`. A chunk that is in use again comes back there.
-        let spare = self.spare.swap(ptr::null_mut(), Ordering::AcqRel);
+        // Acquire [E8]: as in `emptied`; it leaves nothing to be seen. A chunk that is in use again
+        // comes back there.
+        let spare = self.spare.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: records get into `spare` in `emptied` only, so it belongs to this area.
         let region = Record::from_raw(spare).and_then(|record| unsafe { record.retire() });
         let Some(region) = region else { return false };

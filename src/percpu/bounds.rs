@@ -2,7 +2,7 @@
 
 use super::chunk::GRANULES;
 use super::stride::SMALL_ALIGN;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence_after_rmw};
 
 /// The alignment of a run that begins on a line of the small class, in granules of 8 bytes.
 pub(super) const LINE_ALIGN: usize = SMALL_ALIGN / 8;
@@ -86,6 +86,9 @@ impl Bounds {
         let new = Parts { version: parts.version, any: bound, line: bound }.pack();
         // Relaxed, both: a hint; if it fails, somebody else did it.
         let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
+        // [E6] with the fence in `raise`: either that free sees that it counts, or the search that
+        // is repeated sees the bits that it cleared.
+        fence_after_rmw();
         false
     }
 
@@ -104,9 +107,11 @@ impl Bounds {
 
     /// A run of granules was freed, with others around it: `merged` tells how long a run that is.
     ///
-    /// (Two that are freed side by side at one time may each miss the other: a hole that waits for
-    /// the next free beside it.) Returns the new bound for all runs.
+    /// The caller's last step was to clear the run's bits. Returns the new bound for all runs.
     pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
+        // [E6] with the fence in `counted`, and with itself: of two runs that are freed side by side
+        // at one time, one at least sees that the other is free.
+        fence_after_rmw();
         // Relaxed: a first guess for the compare-and-swap.
         let mut seen = self.0.load(Ordering::Relaxed);
         if Parts::unpack(seen).unbound() {

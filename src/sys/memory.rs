@@ -116,7 +116,7 @@ pub(crate) fn writes(_at: NonNull<u8>) {}
 #[path = "memory_model.rs"]
 mod os;
 #[cfg(corelocal_loom)]
-pub(crate) use os::{PART, finish, mapped, reads, touch, writes};
+pub(crate) use os::{PART, finish, reads, touch, writes};
 
 #[cfg(all(unix, not(corelocal_loom)))]
 mod os {

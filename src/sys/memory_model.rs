@@ -112,16 +112,13 @@ pub(crate) fn touch(addr: usize, len: usize) {
     (addr..addr + len).step_by(PART).for_each(|addr| with_part(addr, Watch::write));
 }
 
-/// How many blocks are mapped.
-pub(crate) fn mapped() -> usize {
-    BLOCKS.with_borrow(|blocks| blocks.values().filter(|block| block.mapped).count())
-}
-
 /// The end of a run: everything must be unmapped.
 #[track_caller]
 pub(crate) fn finish() {
-    assert_eq!(mapped(), 0, "mappings leaked");
-    for (_, block) in BLOCKS.take() {
+    let blocks = BLOCKS.take();
+    let leaked = blocks.values().filter(|block| block.mapped).count();
+    assert_eq!(leaked, 0, "mappings leaked");
+    for block in blocks.values() {
         if let Some(layout) = layout(block.len) {
             // SAFETY: `map` allocated it with this layout, and nobody uses it any more.
             unsafe { dealloc(block.start.as_ptr(), layout) };
