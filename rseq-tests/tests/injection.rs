@@ -44,10 +44,11 @@ fn an_operation_disturbed_at_any_point_leaves_an_exact_end_state() {
         }
         eprintln!("{kind:?}: cut off at points 0 to 8: {aborts:?}");
         if sections().is_some() {
-            // A step in eight finds its guard closed, and does not get beyond point 2.
+            // That the disturbances do cut off: most of them, since one that comes late finds the
+            // section over. A step in eight finds its guard closed, and does not get beyond point 2.
             let least = (STEPS * (WHAT.len() - 1)) as u64;
-            assert!(aborts[1..3].iter().all(|aborts| *aborts >= least), "{kind:?}: {aborts:?}");
-            assert!(aborts[3].min(aborts[7]) >= least / 4, "{kind:?}: {aborts:?}");
+            assert!(aborts[1..3].iter().all(|aborts| *aborts >= least / 2), "{kind:?}: {aborts:?}");
+            assert!(aborts[3].min(aborts[7]) >= least / 8, "{kind:?}: {aborts:?}");
         }
     }
 }
