@@ -101,7 +101,7 @@ fn ids_that_come_and_go_lose_no_update() {
             object.dec();
             HITS.inc();
             let (lane, before) = object.fetch_add(1);
-            assert!(object.lane(lane).unwrap().load() == before + 1);
+            assert_eq!(object.lane(lane).unwrap().load(), before.wrapping_add(1));
         }
     });
     assert_eq!((object.sum(), HITS.sum() - before), (3000, 1000));
