@@ -6,6 +6,7 @@ extern crate alloc;
 
 // F0: words.
 pub mod bitmap;
+mod bytes;
 pub mod cpu;
 pub mod error;
 pub mod field;
@@ -22,6 +23,7 @@ pub mod sys;
 pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
+pub mod priority;
 
 pub mod docs;
 
@@ -44,6 +46,7 @@ pub use percpu::PerCpuStatic;
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
+pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]

@@ -212,6 +212,17 @@ impl CpuMask {
         self.words.truncate(1 << (32 - BITS.trailing_zeros()));
     }
 
+    /// Adds the CPUs `64 * at..` whose bits are set in `word`; allocates only if there is no room.
+    #[inline]
+    pub(crate) fn insert_word(&mut self, at: usize, word: u64) {
+        if word != 0 {
+            if at >= self.words.len() {
+                self.words.resize(at + 1, 0);
+            }
+            self.words[at] |= word;
+        }
+    }
+
     fn trimmed(&self) -> &[u64] {
         let used = self.words.iter().rposition(|word| *word != 0).map_or(0, |at| at + 1);
         &self.words[..used]
