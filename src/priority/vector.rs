@@ -6,7 +6,9 @@ use super::slot::CpuSlot;
 use super::table::{Field, Layout, Part, Table};
 use super::value::Priority;
 use super::word::{Atomic, Words};
+use crate::cacheline::CACHE_LINE;
 use crate::cpu::{CpuId, CpuMask};
+use crate::error::AllocError;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
@@ -75,7 +77,7 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
         let mut ids = Vec::new();
         for cpu in order {
             let bytes = (ids.len() + 1) * size_of::<CpuId>();
-            let refused = crate::error::AllocError::OutOfMemory { bytes };
+            let refused = AllocError::OutOfMemory { bytes };
             ids.try_reserve(1).map_err(|_| refused)?;
             ids.push(*cpu.borrow());
         }
@@ -292,7 +294,7 @@ impl Fits for &CpuMask {
     }
 }
 
-/// Cache lines of a vector, each of [`CACHE_LINE`](crate::CACHE_LINE) bytes; a line that holds
+/// Cache lines of a vector, each of [`CACHE_LINE`] bytes; a line that holds
 /// several parts is counted at the first of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -312,8 +314,8 @@ impl Footprint {
     fn of(fields: &[Field]) -> Self {
         let mut lines = Vec::new();
         for field in fields {
-            let first = field.address / crate::CACHE_LINE;
-            let end = (field.address + field.bytes).div_ceil(crate::CACHE_LINE);
+            let first = field.address / CACHE_LINE;
+            let end = (field.address + field.bytes).div_ceil(CACHE_LINE);
             lines.extend((first..end).map(|line| (line, field.part)));
         }
         lines.sort_unstable();
