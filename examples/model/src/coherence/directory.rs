@@ -187,15 +187,32 @@ impl Directory {
         self.lines[at].number * LINE
     }
 
-    /// As [`Directory::touch`], for a line by its place.
-    pub(super) fn touch_at(&mut self, cpu: usize, at: usize, kind: Kind, tag: u32) -> Outcome {
+    /// What an access would meet now.
+    pub(super) fn foresee(&self, cpu: usize, at: usize, kind: Kind) -> Outcome {
         let Some(&(core, socket)) = self.places.get(cpu) else {
             panic!("CPU {cpu} of {}", self.places.len());
         };
+        let line = &self.lines[at].line;
+        let event = line.event(core, kind.writes());
+        if !event.is_miss() {
+            return Outcome { event, invalidated: 0, across: false };
+        }
+        let others = line.holders().without(core);
+        let (near, all) = (others.and(&self.sockets[socket]).len(), others.len());
+        if event.takes_away() {
+            // A write waits for the last copy to be given up, wherever it is.
+            Outcome { event, invalidated: all, across: near < all }
+        } else {
+            // A read takes the nearest copy.
+            Outcome { event, invalidated: 0, across: near == 0 }
+        }
+    }
+
+    /// As [`Directory::touch`], for a line by its place.
+    pub(super) fn touch_at(&mut self, cpu: usize, at: usize, kind: Kind, tag: u32) -> Outcome {
+        let outcome = self.foresee(cpu, at, kind);
         let tracked = &mut self.lines[at];
-        let others = tracked.line.holders().without(core);
-        let event = tracked.line.access(core, kind.writes());
-        let outcome = outcome(event, &others, &self.sockets[socket]);
+        tracked.line.apply(self.places[cpu].0, kind.writes(), outcome.event);
         tracked.counts.count(kind, outcome);
         let seen = &mut self.seen[cpu];
         let different = if kind.writes() { &mut seen.written } else { &mut seen.read };
@@ -221,22 +238,6 @@ impl Directory {
             tags.push(TagReport { tag, ..TagReport::default() });
             tags.len() - 1
         })
-    }
-}
-
-/// What an event means for the other holders of its line.
-fn outcome(event: Event, others: &CoreSet, own_socket: &CoreSet) -> Outcome {
-    if !event.is_miss() {
-        return Outcome { event, invalidated: 0, across: false };
-    }
-    let near = others.and(own_socket).len();
-    let all = others.len();
-    if event.takes_away() {
-        // A write waits for the last copy to be given up, wherever it is.
-        Outcome { event, invalidated: all, across: near < all }
-    } else {
-        // A read takes the nearest copy.
-        Outcome { event, invalidated: 0, across: near == 0 }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::{Machine, Numbering};
 use crate::ParamError;
-use crate::params::{at_least_one, number, once};
+use crate::params::{at_least_one, once};
 use std::str::FromStr;
 
-/// What an access takes, in nanoseconds.
+/// What an access takes, in nanoseconds, at least 1 each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Latencies {
     /// An access to a line that the core holds.
@@ -35,6 +35,7 @@ pub struct Latencies {
 ///     within    70
 ///     across    180
 ///     memory    100
+///     siblings  share     # or: wait
 /// ".parse()?;
 /// assert_eq!((params.machine.cpus(), params.latencies.across), (480, 180));
 /// assert_eq!(params.machine.numbering(), Numbering::Linux);
@@ -46,11 +47,14 @@ pub struct Params {
     pub machine: Machine,
     /// What accesses take.
     pub latencies: Latencies,
+    /// Whether CPUs of one core that wait for the same line at the same time are answered by one
+    /// transfer, as by the miss buffers that they share. Otherwise each waits for its own.
+    pub siblings_share: bool,
 }
 
 impl Default for Params {
     /// One socket of four cores of two CPUs, numbered as Linux does; a hit takes 1 ns, a miss 70
-    /// within the socket and 180 across, a first touch 100.
+    /// within the socket and 180 across, a first touch 100. Siblings share.
     fn default() -> Self {
         Self::parse("").expect("the defaults are a machine")
     }
@@ -66,6 +70,7 @@ struct Settings {
     within: Option<u64>,
     across: Option<u64>,
     memory: Option<u64>,
+    siblings_share: Option<bool>,
 }
 
 impl Params {
@@ -103,13 +108,15 @@ impl Settings {
             ["threads", n] => once(&mut self.threads, at_least_one(n)?),
             ["numbering", "linux"] => once(&mut self.numbering, Numbering::Linux),
             ["numbering", "topology"] => once(&mut self.numbering, Numbering::Topology),
+            ["siblings", "share"] => once(&mut self.siblings_share, true),
+            ["siblings", "wait"] => once(&mut self.siblings_share, false),
             ["hit", ns] => once(&mut self.hit, nanoseconds(ns)?),
             ["within", ns] => once(&mut self.within, nanoseconds(ns)?),
             ["across", ns] => once(&mut self.across, nanoseconds(ns)?),
             ["memory", ns] => once(&mut self.memory, nanoseconds(ns)?),
             _ => Err(format!(
                 "{:?} is none of `sockets|cores|threads N`, `numbering linux|topology`, \
-                 `hit|within|across|memory NS`",
+                 `siblings share|wait`, `hit|within|across|memory NS`",
                 words.join(" ")
             )),
         }
@@ -128,7 +135,8 @@ impl Settings {
             across: self.across.unwrap_or(180),
             memory: self.memory.unwrap_or(100),
         };
-        Ok(Params { machine, latencies })
+        let siblings_share = self.siblings_share.unwrap_or(true);
+        Ok(Params { machine, latencies, siblings_share })
     }
 }
 
@@ -136,7 +144,7 @@ impl Settings {
 const MOST: usize = 1_000_000;
 
 fn nanoseconds(word: &str) -> Result<u64, String> {
-    match number(word)? {
+    match at_least_one(word)? {
         ns if ns > MOST => Err(format!("{ns} ns: at most {MOST}")),
         ns => Ok(ns as u64),
     }
@@ -148,18 +156,20 @@ mod tests {
 
     #[test]
     fn nothing_said_is_the_documented_default() {
-        let Params { machine, latencies } = Params::default();
+        let Params { machine, latencies, siblings_share } = Params::default();
         assert_eq!(machine, Machine::new(1, 4, 2, Numbering::Linux).unwrap());
         assert_eq!(latencies, Latencies { hit: 1, within: 70, across: 180, memory: 100 });
+        assert!(siblings_share);
     }
 
     #[test]
     fn every_setting_is_used() {
         let text = "memory 9 # far\n\nsockets 2\r\n cores\t3\nthreads 4\nnumbering topology\n\
-                    hit 6\nwithin 7\nacross 8";
-        let Params { machine, latencies } = Params::parse(text).unwrap();
+                    hit 6\nwithin 7\nacross 8\nsiblings wait";
+        let Params { machine, latencies, siblings_share } = Params::parse(text).unwrap();
         assert_eq!(machine, Machine::new(2, 3, 4, Numbering::Topology).unwrap());
         assert_eq!(latencies, Latencies { hit: 6, within: 7, across: 8, memory: 9 });
+        assert!(!siblings_share);
     }
 
     #[test]
@@ -168,6 +178,8 @@ mod tests {
             ("\ncores", "line 2: \"cores\" is none of"),
             ("numbering bsd", "\"numbering bsd\" is none of"),
             ("threads 0", "at least 1"),
+            ("hit 0", "at least 1"),
+            ("siblings no", "none of"),
             ("hit -1", "\"-1\" is no number"),
             ("hit 1\nhit 1", "line 2: set a second time"),
             ("across 1000001", "line 1: 1000001 ns: at most 1000000"),

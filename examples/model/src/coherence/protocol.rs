@@ -81,9 +81,8 @@ impl Line {
         if self.holders.contains(core) { self.state } else { State::Invalid }
     }
 
-    /// An access of one core: what it met, and the state it leaves.
-    pub(super) fn access(&mut self, core: usize, writes: bool) -> Event {
-        let event = self.event(core, writes);
+    /// The state that an access of one core leaves which meets `event`.
+    pub(super) fn apply(&mut self, core: usize, writes: bool, event: Event) {
         match event {
             Event::Hit => {}
             Event::Silent => self.state = State::Modified,
@@ -98,10 +97,10 @@ impl Line {
                 self.state = State::Shared;
             }
         }
-        event
     }
 
-    fn event(&self, core: usize, writes: bool) -> Event {
+    /// What an access of one core meets.
+    pub(super) fn event(&self, core: usize, writes: bool) -> Event {
         match (self.state_in(core), writes) {
             (State::Modified, _) | (State::Exclusive | State::Shared, false) => Event::Hit,
             (State::Exclusive, true) => Event::Silent,

@@ -2,9 +2,9 @@
 
 use super::directory::lines_of;
 use super::random::Random;
-use super::{Access, Directory, Event, Kind, Latencies, Params};
+use super::{Access, Directory, Event, Kind, Outcome, Params};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// Picoseconds of a nanosecond: the clock counts picoseconds, in integers.
 const PS: u64 = 1000;
@@ -28,39 +28,65 @@ pub trait Workload {
     fn next(&mut self, cpu: usize, accesses: &mut Vec<Access>) -> Operation;
 }
 
-/// A line's queue.
-#[derive(Clone, Debug)]
+/// An access that waits for its line.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    cpu: usize,
+    core: usize,
+    kind: Kind,
+    tag: u32,
+}
+
+/// A line's queue. The first request is being served.
+#[derive(Clone, Default, Debug)]
 struct Queue {
-    /// When the last transfer that was asked for is over.
-    free: u64,
-    /// All transfers together.
-    booked: u64,
-    /// For each core, when its last transfer is over.
-    arrives: Vec<u64>,
+    requests: VecDeque<Request>,
+    /// Since when the first one is.
+    since: u64,
+    /// All transfers before it together.
+    moved: u64,
+}
+
+impl Queue {
+    fn is_moving_to(&self, core: usize) -> bool {
+        self.requests.front().is_some_and(|first| first.core == core)
+    }
 }
 
 /// What a CPU is doing.
 #[derive(Clone, Default, Debug)]
 struct Running {
     accesses: Vec<Access>,
-    /// The first of them that is still to be done.
+    /// The first of them that was not sent out.
     next: usize,
     began: u64,
     /// `None` while it thinks.
     operation: Option<Operation>,
+    /// Requests in queues.
+    pending: usize,
+    /// When the last of its hits is over.
+    ready: u64,
+}
+
+/// What happens at an instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Happens {
+    /// A CPU goes on.
+    Cpu(usize),
+    /// A line has come to who is first in its queue.
+    Line(usize),
 }
 
 /// Operations of CPUs over time.
 ///
 /// Each CPU thinks, for an exponentially distributed time of the given mean, does its next
 /// operation, and thinks again. An access to a line that the core holds takes
-/// [`hit`](Latencies::hit). Any other joins the line's queue: transfers and upgrades of one line
+/// [`hit`](super::Latencies::hit). Any other joins the line's queue: transfers and upgrades of one line
 /// are done one after the other, in the order in which they were asked for, each within the socket
-/// or across, as [`Outcome::across`](super::Outcome::across) says. Lines do not wait for each
-/// other: there is no other limit to what the machine moves.
-///
-/// A line counts as given away from when another core asks for it, not from when the transfer
-/// begins, so under a queue its last holder has slightly fewer hits than it would have.
+/// or across, as [`Outcome::across`](super::Outcome::across) says. The former holders lose the line
+/// when its transfer begins. When it arrives, it answers all that its CPU has asked of it, and what
+/// the core's other CPUs have, if [`siblings_share`](Params::siblings_share). Lines do not wait for
+/// each other: there is no other limit to what the machine moves.
 ///
 /// ```
 /// use model::coherence::{Access, Kind, Operation, Params, Timing, Workload};
@@ -87,14 +113,15 @@ struct Running {
 #[derive(Clone, Debug)]
 pub struct Timing {
     directory: Directory,
-    latencies: Latencies,
+    params: Params,
     think: u64,
     random: Random,
     /// By the directory's place of the line.
     queues: Vec<Queue>,
     cpus: Vec<Running>,
-    /// When each CPU goes on, earliest first, those of one instant in the order they were put in.
-    agenda: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    /// What happens when, earliest first, what happens at one instant in the order of putting in.
+    agenda: BinaryHeap<Reverse<(u64, u64, Happens)>>,
+    /// How much was put in.
     put_in: u64,
     now: u64,
 }
@@ -112,7 +139,7 @@ impl Timing {
         let cpus = directory.machine().cpus();
         let mut timing = Self {
             directory,
-            latencies: params.latencies,
+            params: *params,
             think: think * PS,
             random: Random::new(seed),
             queues: Vec::new(),
@@ -144,11 +171,14 @@ impl Timing {
         let mut tags = BTreeMap::new();
         let mut finished = 0;
         while finished < operations {
-            let Some(Reverse((time, _, cpu))) = self.agenda.pop() else {
-                unreachable!("every CPU is in the agenda")
+            let Some(Reverse((time, _, what))) = self.agenda.pop() else {
+                unreachable!("every CPU is in the agenda or waits for a line that is in it")
             };
             self.now = time;
-            finished += u64::from(self.go_on(cpu, workload, &mut tags));
+            match what {
+                Happens::Cpu(cpu) => finished += u64::from(self.go_on(cpu, workload, &mut tags)),
+                Happens::Line(at) => self.arrive(at),
+            }
         }
         let busiest = self.busiest(began, &moved);
         let tags = tags.into_values().collect();
@@ -168,12 +198,11 @@ impl Timing {
             let operation = workload.next(cpu, &mut running.accesses);
             (running.operation, running.next, running.began) = (Some(operation), 0, self.now);
             self.directory.begin(cpu, operation.tag);
-            self.go_on_at(cpu, self.now);
+            self.put_in(self.now, Happens::Cpu(cpu));
             return false;
         };
         if running.next < running.accesses.len() {
-            let done = self.issue(cpu, operation);
-            self.go_on_at(cpu, done);
+            self.issue(cpu, operation);
             return false;
         }
         running.operation = None;
@@ -187,66 +216,127 @@ impl Timing {
         true
     }
 
-    /// Sends out what can go out together; when all of it is there.
-    fn issue(&mut self, cpu: usize, operation: Operation) -> u64 {
-        let mut done = self.now;
+    /// Sends out what can go out together.
+    fn issue(&mut self, cpu: usize, operation: Operation) {
+        self.cpus[cpu].ready = self.now;
         loop {
             let running = &mut self.cpus[cpu];
             let access = running.accesses[running.next];
             running.next += 1;
+            let next = running.accesses.get(running.next);
             let is_last = !operation.overlap
                 || access.kind.writes()
-                || running.accesses.get(running.next).is_none_or(|next| next.kind.writes());
+                || next.is_none_or(|next| next.kind.writes());
             for line in lines_of(access.address, access.size) {
-                done = done.max(self.touch(cpu, line, access.kind, operation.tag));
+                self.ask(cpu, line, access.kind, operation.tag);
             }
             if is_last {
-                return done;
+                break;
             }
+        }
+        self.go_on_if_ready(cpu);
+    }
+
+    /// One access to one line: done at once, or put into the line's queue.
+    fn ask(&mut self, cpu: usize, line: u64, kind: Kind, tag: u32) {
+        let at = self.directory.line(line);
+        if at == self.queues.len() {
+            // The directory numbers lines as they come.
+            self.queues.push(Queue::default());
+        }
+        let request = Request { cpu, core: self.directory.machine().core_of(cpu), kind, tag };
+        if self.is_hit(at, &request) && !self.queues[at].is_moving_to(request.core) {
+            return self.hit(at, &request);
+        }
+        self.cpus[cpu].pending += 1;
+        let requests = &mut self.queues[at].requests;
+        requests.push_back(request);
+        if requests.len() == 1 {
+            self.serve(at);
         }
     }
 
-    /// One access to one line; when it is done.
-    fn touch(&mut self, cpu: usize, line: u64, kind: Kind, tag: u32) -> u64 {
-        let at = self.directory.line(line);
-        let machine = self.directory.machine();
-        let (core, cores) = (machine.core_of(cpu), machine.cores());
-        let outcome = self.directory.touch_at(cpu, at, kind, tag);
-        if at == self.queues.len() {
-            // The directory numbers lines in the order of their first touch.
-            self.queues.push(Queue { free: 0, booked: 0, arrives: vec![0; cores] });
-        }
+    fn is_hit(&self, at: usize, request: &Request) -> bool {
+        let event = self.directory.foresee(request.cpu, at, request.kind).event;
+        matches!(event, Event::Hit | Event::Silent)
+    }
+
+    /// An access takes effect, and its CPU has to wait for as long as a hit takes.
+    fn hit(&mut self, at: usize, request: &Request) {
+        self.touch(at, request);
+        let running = &mut self.cpus[request.cpu];
+        running.ready = running.ready.max(self.now + self.params.latencies.hit * PS);
+    }
+
+    fn touch(&mut self, at: usize, request: &Request) -> Outcome {
+        self.directory.touch_at(request.cpu, at, request.kind, request.tag)
+    }
+
+    /// Begins the transfer for the first request of a queue.
+    fn serve(&mut self, at: usize) {
+        let first = self.queues[at].requests[0];
+        let outcome = self.touch(at, &first);
+        let latencies = &self.params.latencies;
+        let ns = match outcome.event {
+            Event::FirstTouch => latencies.memory,
+            _ if outcome.across => latencies.across,
+            // Also where another CPU of the core has the line by now, and siblings do not share.
+            _ => latencies.within,
+        };
+        self.queues[at].since = self.now;
+        self.put_in(self.now + ns * PS, Happens::Line(at));
+    }
+
+    /// A transfer is over.
+    fn arrive(&mut self, at: usize) {
         let queue = &mut self.queues[at];
-        let takes = PS
-            * match outcome.event {
-                // The line may still be on its way, asked for by the core's other thread.
-                Event::Hit | Event::Silent => {
-                    return self.now.max(queue.arrives[core]) + PS * self.latencies.hit;
-                }
-                Event::FirstTouch => self.latencies.memory,
-                _ if outcome.across => self.latencies.across,
-                _ => self.latencies.within,
-            };
-        queue.free = self.now.max(queue.free) + takes;
-        queue.booked += takes;
-        queue.arrives[core] = queue.free;
-        queue.free
+        queue.moved += self.now - queue.since;
+        let Some(first) = queue.requests.pop_front() else { unreachable!("somebody asked") };
+        self.answered(first.cpu);
+        let mut place = 0;
+        while let Some(&request) = self.queues[at].requests.get(place) {
+            let share = self.params.siblings_share && request.core == first.core;
+            if (share || request.cpu == first.cpu) && self.is_hit(at, &request) {
+                self.queues[at].requests.remove(place);
+                self.hit(at, &request);
+                self.answered(request.cpu);
+            } else {
+                place += 1;
+            }
+        }
+        if !self.queues[at].requests.is_empty() {
+            self.serve(at);
+        }
+    }
+
+    fn answered(&mut self, cpu: usize) {
+        self.cpus[cpu].pending -= 1;
+        self.go_on_if_ready(cpu);
+    }
+
+    /// Puts a CPU into the agenda if it waits for no line.
+    fn go_on_if_ready(&mut self, cpu: usize) {
+        if self.cpus[cpu].pending == 0 {
+            self.put_in(self.cpus[cpu].ready.max(self.now), Happens::Cpu(cpu));
+        }
     }
 
     fn think(&mut self, cpu: usize) {
         let time = self.now + self.random.exponential(self.think);
-        self.go_on_at(cpu, time);
+        self.put_in(time, Happens::Cpu(cpu));
     }
 
-    fn go_on_at(&mut self, cpu: usize, time: u64) {
-        self.agenda.push(Reverse((time, self.put_in, cpu)));
+    fn put_in(&mut self, time: u64, what: Happens) {
+        self.agenda.push(Reverse((time, self.put_in, what)));
         self.put_in += 1;
     }
 
-    /// For each line, how long it was in transfer until now: a queue that reaches beyond now has
-    /// no gap from now on.
+    /// For each line, how long it was in transfer until now.
     fn moved(&self) -> Vec<u64> {
-        let until_now = |queue: &Queue| queue.booked - queue.free.saturating_sub(self.now);
+        let until_now = |queue: &Queue| {
+            let under_way = if queue.requests.is_empty() { 0 } else { self.now - queue.since };
+            queue.moved + under_way
+        };
         self.queues.iter().map(until_now).collect()
     }
 

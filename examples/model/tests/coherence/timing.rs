@@ -7,8 +7,7 @@ use model::coherence::{
 const LOAD: Kind = Kind::Load;
 const RMW: Kind = Kind::Rmw;
 
-/// Hits are free, so that sums are sums of transfers.
-const TWO_SOCKETS: &str = "sockets 2\ncores 2\nthreads 2\nhit 0\nwithin 70\nacross 180\nmemory 100";
+const TWO_SOCKETS: &str = "sockets 2\ncores 2\nthreads 2\nhit 1\nwithin 70\nacross 180\nmemory 100";
 
 /// Operations from a function of the CPU and of how many it did before.
 struct Of<F> {
@@ -44,8 +43,8 @@ fn away(cpu: usize, turn: usize, lines: u64) -> Vec<(u64, Kind)> {
 }
 
 /// One operation of each of the eight CPUs, from time 0 on.
-fn one_each(workload: &mut impl Workload) -> (TimingReport, Vec<f64>) {
-    let report = timing(TWO_SOCKETS, 0).run(workload, 8);
+fn one_each(params: &str, workload: &mut impl Workload) -> (TimingReport, Vec<f64>) {
+    let report = timing(params, 0).run(workload, 8);
     assert!(report.tags.iter().all(|tag| tag.operations == 1), "{report:?}");
     let means = report.tags.iter().map(TagLatency::mean_ns).collect();
     (report, means)
@@ -54,10 +53,18 @@ fn one_each(workload: &mut impl Workload) -> (TimingReport, Vec<f64>) {
 #[test]
 fn transfers_of_one_line_wait_for_each_other() {
     // CPUs 0 to 3 in turn, cores of sockets 0, 0, 1, 1; then 4 to 7 on the same cores.
-    let (report, means) = one_each(&mut Of::new(|cpu, turn| match turn {
-        0 => vec![(0, RMW)],
-        _ => away(cpu, turn, 20),
-    }));
+    let once = || {
+        Of::new(|cpu, turn| match turn {
+            0 => vec![(0, RMW)],
+            _ => away(cpu, turn, 20),
+        })
+    };
+    // One transfer answers both CPUs of a core; the second finds the line there.
+    let (report, means) = one_each(TWO_SOCKETS, &mut once());
+    assert_eq!(means, [100.0, 170.0, 350.0, 420.0, 101.0, 171.0, 351.0, 421.0]);
+    assert_eq!(report.picoseconds, 421_000);
+
+    let (report, means) = one_each(&format!("{TWO_SOCKETS}\nsiblings wait"), &mut once());
     let takes = [100, 70, 180, 70, 180, 70, 180, 70];
     let ends = takes.iter().scan(0, |sum, &ns| {
         *sum += ns;
@@ -71,17 +78,20 @@ fn transfers_of_one_line_wait_for_each_other() {
 
 #[test]
 fn different_lines_do_not_wait() {
-    let (report, means) = one_each(&mut Of::new(|cpu, turn| match turn {
-        0 => vec![(64 * cpu as u64, RMW)],
-        _ => away(cpu, turn, 20),
-    }));
+    let (report, means) = one_each(
+        TWO_SOCKETS,
+        &mut Of::new(|cpu, turn| match turn {
+            0 => vec![(64 * cpu as u64, RMW)],
+            _ => away(cpu, turn, 20),
+        }),
+    );
     assert_eq!(means, [100.0; 8]);
     assert_eq!(report.picoseconds, 100_000);
 }
 
 #[test]
 fn loads_go_out_together_only_where_they_may() {
-    let params = "sockets 1\ncores 2\nthreads 1\nhit 0\nwithin 70\nmemory 100";
+    let params = "sockets 1\ncores 2\nthreads 1\nhit 1\nwithin 70\nmemory 100";
     for (overlap, ns) in [(false, 4.0 * 70.0), (true, 70.0 + 70.0)] {
         // CPU 0 writes three lines; much later CPU 1 reads them and writes the last one.
         let mut workload = Of::new(|cpu, turn| match (cpu, turn) {
@@ -112,7 +122,7 @@ fn a_cpu_waits_for_the_line_that_its_neighbour_asked_for() {
 
 #[test]
 fn an_access_over_two_lines_waits_for_the_later_one() {
-    let params = "sockets 1\ncores 2\nthreads 1\nhit 0\nwithin 70\nmemory 100";
+    let params = "sockets 1\ncores 2\nthreads 1\nhit 1\nwithin 70\nmemory 100";
     let mut workload = Of::new(|cpu, turn| match (cpu, turn) {
         (0, 0) => vec![(0, RMW)],
         // The first line after CPU 0, the second from memory.
@@ -125,7 +135,7 @@ fn an_access_over_two_lines_waits_for_the_later_one() {
 
 #[test]
 fn below_the_knee_the_machine_does_what_it_is_asked_and_above_what_the_line_allows() {
-    let params = "sockets 1\ncores 8\nthreads 1\nhit 0\nwithin 70";
+    let params = "sockets 1\ncores 8\nthreads 1\nhit 1\nwithin 70";
     let throughput = |think| {
         let mut timing = timing(params, think);
         let mut workload = Of::new(|_, _| vec![(0, RMW)]);
