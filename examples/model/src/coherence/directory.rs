@@ -25,11 +25,43 @@ struct Tracked {
     counts: Counts,
 }
 
-/// The different lines of a CPU's operation so far.
+/// The different lines of a CPU's operation so far: a bit for each place in `lines`.
 #[derive(Clone, Default, Debug)]
-struct Seen {
-    read: Vec<usize>,
-    written: Vec<usize>,
+struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Puts a line in; whether it is new.
+    fn insert(&mut self, at: usize) -> bool {
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+
+    fn clear(&mut self) {
+        self.0.fill(0);
+    }
+}
+
+/// Places found before, so that the sorted index is rarely asked: one for each remainder of a
+/// line's number.
+#[derive(Clone, Debug)]
+struct Found(Vec<(u64, usize)>);
+
+impl Found {
+    const PLACES: usize = 1024;
+
+    fn new() -> Self {
+        // No line has this number.
+        Self(vec![(u64::MAX, 0); Self::PLACES])
+    }
+
+    fn of(&mut self, number: u64) -> &mut (u64, usize) {
+        &mut self.0[number as usize % Self::PLACES]
+    }
 }
 
 /// A MESI directory over lines of 64 bytes: who holds what, and what every access met.
@@ -37,8 +69,8 @@ struct Seen {
 /// Each core has one cache without bounds, which its CPUs share. See the [module](super) for what
 /// is and what is not modelled.
 ///
-/// An access takes time logarithmic in the number of lines, and linear in the different lines of
-/// its operation so far.
+/// An access takes time logarithmic in the number of lines, or constant if its line was used
+/// recently. Beginning an operation takes time linear in the number of lines.
 ///
 /// ```
 /// use model::coherence::{Directory, Event, Kind, Machine, Numbering};
@@ -62,13 +94,16 @@ pub struct Directory {
     sockets: Vec<CoreSet>,
     /// Where a line stands in `lines`, by its number. Sorted, so that reports are in address order.
     index: BTreeMap<u64, usize>,
+    found: Found,
     /// In the order of their first touch.
     lines: Vec<Tracked>,
     /// Where a tag stands in `tags`.
     tag_index: BTreeMap<u32, usize>,
     tags: Vec<TagReport>,
-    /// Of each CPU.
-    seen: Vec<Seen>,
+    /// The tag of the last access, and its place.
+    last_tag: Option<(u32, usize)>,
+    /// Of each CPU, the lines read and the lines written.
+    seen: Vec<[Seen; 2]>,
 }
 
 impl Directory {
@@ -80,10 +115,12 @@ impl Directory {
             places: (0..machine.cpus()).map(place).collect(),
             sockets: (0..machine.sockets()).map(|s| machine.cores_of_socket(s)).collect(),
             index: BTreeMap::new(),
+            found: Found::new(),
             lines: Vec::new(),
             tag_index: BTreeMap::new(),
             tags: Vec::new(),
-            seen: vec![Seen::default(); machine.cpus()],
+            last_tag: None,
+            seen: vec![<[Seen; 2]>::default(); machine.cpus()],
         }
     }
 
@@ -101,8 +138,7 @@ impl Directory {
     pub fn begin(&mut self, cpu: usize, tag: u32) {
         let at = self.tag(tag);
         self.tags[at].operations += 1;
-        self.seen[cpu].read.clear();
-        self.seen[cpu].written.clear();
+        self.seen[cpu].iter_mut().for_each(Seen::clear);
     }
 
     /// An access of `cpu` to `size` bytes from `address` on: one to each line that they lie in.
@@ -175,11 +211,16 @@ impl Directory {
 
     /// Where a line stands in `lines`, put there if it is new.
     pub(super) fn line(&mut self, number: u64) -> usize {
-        let lines = &mut self.lines;
-        *self.index.entry(number).or_insert_with(|| {
-            lines.push(Tracked { number, line: Line::UNTOUCHED, counts: Counts::default() });
-            lines.len() - 1
-        })
+        let found = self.found.of(number);
+        if found.0 != number {
+            let lines = &mut self.lines;
+            let place = self.index.entry(number).or_insert_with(|| {
+                lines.push(Tracked { number, line: Line::UNTOUCHED, counts: Counts::default() });
+                lines.len() - 1
+            });
+            *found = (number, *place);
+        }
+        found.1
     }
 
     /// The address of a line's first byte.
@@ -198,13 +239,13 @@ impl Directory {
             return Outcome { event, invalidated: 0, across: false };
         }
         let others = line.holders().without(core);
-        let (near, all) = (others.and(&self.sockets[socket]).len(), others.len());
+        let near = others.and(&self.sockets[socket]);
         if event.takes_away() {
             // A write waits for the last copy to be given up, wherever it is.
-            Outcome { event, invalidated: all, across: near < all }
+            Outcome { event, invalidated: others.len(), across: near != others }
         } else {
             // A read takes the nearest copy.
-            Outcome { event, invalidated: 0, across: near == 0 }
+            Outcome { event, invalidated: 0, across: near.is_empty() }
         }
     }
 
@@ -214,12 +255,7 @@ impl Directory {
         let tracked = &mut self.lines[at];
         tracked.line.apply(self.places[cpu].0, kind.writes(), outcome.event);
         tracked.counts.count(kind, outcome);
-        let seen = &mut self.seen[cpu];
-        let different = if kind.writes() { &mut seen.written } else { &mut seen.read };
-        let is_new = !different.contains(&at);
-        if is_new {
-            different.push(at);
-        }
+        let is_new = self.seen[cpu][usize::from(kind.writes())].insert(at);
         let place = self.tag(tag);
         let report = &mut self.tags[place];
         report.counts.count(kind, outcome);
@@ -233,11 +269,18 @@ impl Directory {
 
     /// Where a tag stands in `tags`, put there if it is new.
     fn tag(&mut self, tag: u32) -> usize {
-        let tags = &mut self.tags;
-        *self.tag_index.entry(tag).or_insert_with(|| {
-            tags.push(TagReport { tag, ..TagReport::default() });
-            tags.len() - 1
-        })
+        match self.last_tag {
+            Some((last, place)) if last == tag => place,
+            _ => {
+                let tags = &mut self.tags;
+                let place = *self.tag_index.entry(tag).or_insert_with(|| {
+                    tags.push(TagReport { tag, ..TagReport::default() });
+                    tags.len() - 1
+                });
+                self.last_tag = Some((tag, place));
+                place
+            }
+        }
     }
 }
 

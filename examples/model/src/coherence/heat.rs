@@ -225,7 +225,7 @@ impl HeatMap {
 
     /// The colours and what they stand for; where it ends.
     fn legend(&self, svg: &mut Svg, y: usize, most: u64) -> usize {
-        let text = format!("{} of a line, at most:", self.measure.name());
+        let text = format!("{}, up to", self.measure.name());
         svg.text([MARGIN, y + 13], Anchor::Start, (12, INK), &text);
         let limits = (0..HEAT.len()).map(|class| (HEAT[class], limit(class, most)));
         let limits = limits.filter(|&(_, limit)| limit > 0);
@@ -233,7 +233,9 @@ impl HeatMap {
             let x = STRIP_X + at * 89;
             svg.area([x, y, 89, 18], fill, &format!("at most {limit}"));
             svg.frame([x, y, 89, 18], EDGE);
-            svg.text([x + 44, y + 32], Anchor::Middle, (11, INK), &grouped(limit));
+            if let Some((size, text)) = fitted(&grouped(limit), 85, 11) {
+                svg.text([x + 44, y + 32], Anchor::Middle, (size, INK), &text);
+            }
         }
         y + 56
     }
@@ -246,10 +248,16 @@ impl HeatMap {
             svg.text([STRIP_X - 12, y + 17], Anchor::End, (size, INK), &text);
         }
         svg.area([STRIP_X, y, STRIP, ROW], fill, &label);
-        for region in &self.regions {
-            for field in &region.fields {
-                draw_field(svg, y, line.address, ink, region, field);
+        let fields = self.regions.iter().flat_map(|region| {
+            let place = move |field| Some((region, field, piece(region, field, line.address)?));
+            region.fields.iter().filter_map(place)
+        });
+        for (at, (region, field, bytes)) in fields.enumerate() {
+            if at == 0 {
+                // Bytes of no field stand back, unless nothing at all is known of the line.
+                svg.veil([STRIP_X, y, STRIP, ROW], &label);
             }
+            draw_field(svg, y, bytes, (fill, ink), &region.name, field);
         }
         svg.frame([STRIP_X, y, STRIP, ROW], INK);
         let Counts { invalidations, cross_socket, .. } = line.counts;
@@ -293,17 +301,20 @@ fn piece(region: &Region, field: &Field, line: u64) -> Option<(usize, usize)> {
     (first < past).then_some((first as usize, past as usize))
 }
 
-fn draw_field(svg: &mut Svg, y: usize, line: u64, ink: &str, region: &Region, field: &Field) {
-    let Some((first, past)) = piece(region, field, line) else { return };
+fn draw_field(
+    svg: &mut Svg,
+    y: usize,
+    (first, past): (usize, usize),
+    (fill, ink): (&str, &str),
+    region: &str,
+    field: &Field,
+) {
     let (x, width) = (STRIP_X + first * BYTE, (past - first) * BYTE);
-    let tip = format!(
-        "{}: {}, offset {:#x}, {} bytes",
-        region.name, field.name, field.offset, field.size
-    );
-    // Lighter than the line, so that bytes of no field stand back.
-    svg.veil([x + 1, y + 2, width - 2, ROW - 4], &tip);
+    let Field { name, offset, size } = field;
+    let tip = format!("{region}: {name}, offset {offset:#x}, {size} bytes");
+    svg.area([x + 1, y + 2, width - 2, ROW - 4], fill, &tip);
     svg.frame([x + 1, y + 2, width - 2, ROW - 4], EDGE);
-    if let Some((size, text)) = fitted(&field.name, width - 6, 11) {
+    if let Some((size, text)) = fitted(name, width - 6, 11) {
         svg.text([x + width / 2, y + 17], Anchor::Middle, (size, ink), &text);
     }
 }

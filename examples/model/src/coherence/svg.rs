@@ -29,9 +29,9 @@ impl Svg {
         self.filled(area, fill, 1.0, tip);
     }
 
-    /// A rectangle that lets most of what is behind it through, lighter.
+    /// A rectangle that darkens what is behind it.
     pub(super) fn veil(&mut self, area: [usize; 4], tip: &str) {
-        self.filled(area, "#ffffff", 0.2, tip);
+        self.filled(area, "#000000", 0.25, tip);
     }
 
     fn filled(&mut self, [x, y, width, height]: [usize; 4], fill: &str, opacity: f32, tip: &str) {

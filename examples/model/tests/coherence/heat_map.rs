@@ -28,7 +28,44 @@ fn number(node: Node<'_, '_>, attribute: &str) -> f64 {
     node.attribute(attribute).and_then(|value| value.parse().ok()).expect("a number")
 }
 
-/// Every shape and every text lies in the picture; texts as wide as a wide monospaced font.
+/// Left and right end of a text, in a wide monospaced font.
+fn ends(node: Node<'_, '_>) -> (f64, f64) {
+    let length = node.text().unwrap_or("").chars().count() as f64;
+    let wide = length * 0.61 * number(node, "font-size");
+    let x = number(node, "x");
+    let left = match node.attribute("text-anchor") {
+        Some("start") => x,
+        Some("middle") => x - wide / 2.0,
+        Some("end") => x - wide,
+        other => panic!("{other:?}"),
+    };
+    (left, left + wide)
+}
+
+/// No text runs into another one of its row, or into a box that it does not lie in.
+fn check_gaps(svg: &str) {
+    let document = Document::parse(svg).expect("well-formed");
+    let texts = || document.descendants().filter(|node| node.has_tag_name("text"));
+    for (at, one) in texts().enumerate() {
+        for other in texts().take(at) {
+            let (left, right) = ends(one);
+            let (other_left, other_right) = ends(other);
+            let apart = (number(one, "y") - number(other, "y")).abs() >= 10.0;
+            assert!(apart || left > other_right || right < other_left, "{one:?} and {other:?}");
+        }
+        for area in document.descendants().filter(|node| node.attribute("stroke").is_some()) {
+            let (top, height) = (number(area, "y"), number(area, "height"));
+            let (begin, end) = (number(area, "x"), number(area, "x") + number(area, "width"));
+            let (left, right) = ends(one);
+            let beside = !(top..=top + height).contains(&number(one, "y"));
+            let inside = left >= begin && right <= end;
+            let outside = right <= begin || left >= end;
+            assert!(beside || inside || outside, "{one:?} runs out of or into {area:?}");
+        }
+    }
+}
+
+/// Every shape and every text lies in the picture.
 fn check_edges(svg: &str) {
     let document = Document::parse(svg).expect("well-formed");
     let root = document.root_element();
@@ -39,21 +76,30 @@ fn check_edges(svg: &str) {
                 let left = number(node, "x");
                 (left, left + number(node, "width"), number(node, "y") + number(node, "height"))
             }
-            "text" => {
-                let length = node.text().unwrap_or("").chars().count() as f64;
-                let wide = length * 0.61 * number(node, "font-size");
-                let x = number(node, "x");
-                let left = match node.attribute("text-anchor") {
-                    Some("start") => x,
-                    Some("middle") => x - wide / 2.0,
-                    Some("end") => x - wide,
-                    other => panic!("{other:?}"),
-                };
-                (left, left + wide, number(node, "y"))
-            }
+            "text" => (ends(node).0, ends(node).1, number(node, "y")),
             _ => continue,
         };
         assert!(left >= 0.0 && right <= width && bottom <= height, "{node:?} beyond the picture");
+    }
+}
+
+#[test]
+fn texts_keep_apart_where_fields_do() {
+    let names = ["count[0]", "a_rather_long_name_for_a_field", "m", "", "mask of level 100"];
+    let fields = (0..40).map(|at| {
+        // Sizes 1, 2, 4, 8, 16 in turn, each at a multiple of its size.
+        let size = 1 << (at % 5);
+        Field::new(names[at as usize * 3 % 5], 32 * (at / 5) + size, size)
+    });
+    let map = HeatMap::new("Texts").note("and a note").region("region", 0x1000, fields.collect());
+    for most in [1, 300, u64::from(u32::MAX), u64::MAX / 4] {
+        let lines: Vec<_> =
+            (0..5).map(|at| line(0x1000 + 64 * at, most >> at, most >> 9)).collect();
+        for measure in [Measure::Transfers, Measure::Misses] {
+            let svg = map.clone().measure(measure).rows(4).svg(&lines[..2]);
+            check_gaps(&svg);
+            check_edges(&svg);
+        }
     }
 }
 
