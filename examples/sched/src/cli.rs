@@ -2,9 +2,11 @@
 
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::rt::{FIXED, Params};
 use crate::tree::{Tree, TreeError, cgroup, listing};
 use clap::{Args, Parser, Subcommand};
 use corelocal::Area;
+use model::coherence::Machine as Model;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +27,8 @@ pub enum Command {
     Tree(TreeArgs),
     /// Write a live hierarchy of cgroups as a listing that `tree --from` reads.
     Save(SaveArgs),
+    /// Compare the layouts of the priority vector: coherence misses in a model, time on this machine.
+    Rt(RtArgs),
 }
 
 /// Arguments of `sched tree`.
@@ -72,6 +76,60 @@ pub struct SaveArgs {
     /// Where to write; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `sched rt`.
+#[derive(Debug, Args)]
+pub struct RtArgs {
+    /// Machines, latencies and workloads; the file of the repository by default.
+    #[arg(long, value_name = "FILE")]
+    pub params: Option<PathBuf>,
+    /// Only machines with this many CPUs.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<usize>,
+    /// Write pictures of the hottest lines of each layout into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// A tenth of the operations, one seed, and few samples: a check that it works.
+    #[arg(long)]
+    pub quick: bool,
+}
+
+impl RtArgs {
+    /// What is to be modelled.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the input.
+    pub fn params(&self) -> Result<Params, String> {
+        let mut params = match &self.params {
+            None => Params::parse(FIXED),
+            Some(file) => {
+                let said = |what: String| format!("{}: {what}", file.display());
+                let text = fs::read_to_string(file).map_err(|error| said(error.to_string()))?;
+                Params::parse(&text).map_err(said)
+            }
+        }?;
+        if let Some(cpus) = self.cpus {
+            let known: Vec<usize> = params.machines.iter().map(Model::cpus).collect();
+            params.machines.retain(|machine| machine.cpus() == cpus);
+            if params.machines.is_empty() {
+                return Err(format!("--cpus {cpus}: the parameters have machines of {known:?}"));
+            }
+        }
+        if self.quick {
+            params.seeds.truncate(1);
+            for operations in
+                [&mut params.warm_up, &mut params.operations, &mut params.timed_operations]
+            {
+                *operations = operations.div_ceil(10);
+            }
+        }
+        Ok(params)
+    }
 }
 
 /// Lanes of the second table of a default run.
