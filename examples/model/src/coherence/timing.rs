@@ -5,6 +5,7 @@ use super::random::Random;
 use super::{Access, Directory, Event, Kind, Outcome, Params};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::ops::AddAssign;
 
 /// Picoseconds of a nanosecond: the clock counts picoseconds, in integers.
 const PS: u64 = 1000;
@@ -373,6 +374,16 @@ impl TagLatency {
     /// The longest, in nanoseconds.
     pub fn max_ns(&self) -> f64 {
         self.max_ps as f64 / PS as f64
+    }
+}
+
+impl AddAssign for TagLatency {
+    /// Adds the operations of another tag; the tag stays.
+    fn add_assign(&mut self, other: Self) {
+        let Self { tag: _, operations, sum_ps, max_ps } = other;
+        self.operations += operations;
+        self.sum_ps += sum_ps;
+        self.max_ps = self.max_ps.max(max_ps);
     }
 }
 
