@@ -134,3 +134,14 @@ impl TagReport {
         count as f64 / self.operations as f64
     }
 }
+
+impl AddAssign for TagReport {
+    /// Adds what was done under another tag; the tag stays.
+    fn add_assign(&mut self, other: Self) {
+        let Self { tag: _, operations, lines_read, lines_written, counts } = other;
+        self.operations += operations;
+        self.lines_read += lines_read;
+        self.lines_written += lines_written;
+        self.counts += counts;
+    }
+}

@@ -27,6 +27,7 @@ mod core_set;
 mod counts;
 mod directory;
 mod heat;
+mod latency;
 mod machine;
 mod params;
 mod protocol;
@@ -38,10 +39,11 @@ pub use core_set::CoreSet;
 pub use counts::{Counts, LineReport, TagReport};
 pub use directory::{Directory, Outcome};
 pub use heat::{Field, HeatMap, Measure, Order};
+pub use latency::{BusyLine, TagLatency, TimingReport};
 pub use machine::{Machine, MachineError, Numbering};
 pub use params::{Latencies, Params};
 pub use protocol::{Event, State};
-pub use timing::{BusyLine, Operation, TagLatency, Timing, TimingReport, Workload};
+pub use timing::{Operation, Timing, Workload};
 
 /// Bytes of a line.
 pub const LINE: u64 = 64;

@@ -1,13 +1,11 @@
 //! [`Timing`]: the directory with a clock.
 
 use super::directory::lines_of;
+use super::latency::{BusyLine, PS, TagLatency, TimingReport};
 use super::random::Random;
 use super::{Access, Directory, Event, Kind, Outcome, Params};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-
-/// Picoseconds of a nanosecond: the clock counts picoseconds, in integers.
-const PS: u64 = 1000;
 
 /// One operation of a CPU: a list of accesses under a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -208,10 +206,7 @@ impl Timing {
         running.operation = None;
         let took = self.now - running.began;
         let tag = operation.tag;
-        let latency = tags.entry(tag).or_insert(TagLatency { tag, ..TagLatency::default() });
-        latency.operations += 1;
-        latency.sum_ps += u128::from(took);
-        latency.max_ps = latency.max_ps.max(took);
+        tags.entry(tag).or_insert(TagLatency::of(tag)).count(took);
         self.think(cpu);
         true
     }
@@ -350,59 +345,5 @@ impl Timing {
         let (busy, Reverse(address)) = busy.max()?;
         let share = busy as f64 / (self.now - began).max(1) as f64;
         Some(BusyLine { address, share })
-    }
-}
-
-/// How long the operations of one tag took.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct TagLatency {
-    /// The tag.
-    pub tag: u32,
-    /// Operations that were finished.
-    pub operations: u64,
-    sum_ps: u128,
-    max_ps: u64,
-}
-
-impl TagLatency {
-    /// The mean, in nanoseconds.
-    pub fn mean_ns(&self) -> f64 {
-        self.sum_ps as f64 / self.operations as f64 / PS as f64
-    }
-
-    /// The longest, in nanoseconds.
-    pub fn max_ns(&self) -> f64 {
-        self.max_ps as f64 / PS as f64
-    }
-}
-
-/// The line that limits the machine.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct BusyLine {
-    /// The address of its first byte.
-    pub address: u64,
-    /// The part of the time in which it was being moved: at 1, its queue never emptied.
-    pub share: f64,
-}
-
-/// What one [`Timing::run`] saw.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TimingReport {
-    /// Operations that were finished.
-    pub operations: u64,
-    /// The time in which they were.
-    pub picoseconds: u64,
-    /// Every tag of which an operation was finished, ascending.
-    pub tags: Vec<TagLatency>,
-    /// The line that was in transfer for the longest part of the time.
-    pub busiest: Option<BusyLine>,
-}
-
-impl TimingReport {
-    /// Operations a microsecond, of the whole machine.
-    ///
-    /// At a think time of 0 this is the ceiling: no CPU ever does anything else.
-    pub fn throughput(&self) -> f64 {
-        self.operations as f64 * (1000 * PS) as f64 / self.picoseconds as f64
     }
 }

@@ -2,7 +2,7 @@
 //! of it, and every transition spelled out.
 
 use model::coherence::{
-    Access, CoreSet, Counts, Directory, Event, Kind, Machine, Numbering, Outcome, State,
+    Access, CoreSet, Counts, Directory, Event, Kind, Machine, Numbering, Outcome, State, TagReport,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,9 +226,14 @@ fn check((sockets, cores, threads): Shape, numbering: Numbering, steps: &[Step])
         let ours = [report.operations, report.lines_read, report.lines_written];
         assert_eq!(ours, naive.operations.get(&report.tag).copied().unwrap_or_default());
     }
+    let mut all = TagReport { tag: 9, ..TagReport::default() };
+    directory.tags().into_iter().for_each(|report| all += report);
     let mut total = Counts::default();
     naive.of_line.values().for_each(|&counts| total += counts);
     assert_eq!(directory.total(), total);
+    assert_eq!((all.tag, all.counts), (9, total));
+    let sum = |at: usize| naive.operations.values().map(|counts| counts[at]).sum::<u64>();
+    assert_eq!([all.operations, all.lines_read, all.lines_written], [0, 1, 2].map(sum));
     let hottest = naive.of_line.iter().rev().max_by_key(|(_, counts)| counts.transfers());
     let ours = directory.hottest().map(|line| (line.address / 64, line.counts));
     assert_eq!(ours, hottest.map(|(&line, &counts)| (line, counts)));

@@ -89,25 +89,91 @@ fn different_lines_do_not_wait() {
     assert_eq!(report.picoseconds, 100_000);
 }
 
+/// How long an operation of CPU 1 takes that begins long after CPU 0, of another core, has written
+/// the lines at 0, 64, 128 and 192.
+fn after_a_writer(siblings: &str, overlap: bool, accesses: &[(u64, Kind)]) -> f64 {
+    let params = "sockets 1\ncores 2\nthreads 1\nhit 1\nwithin 70\nmemory 100\nsiblings ";
+    let mut workload = Of::new(|cpu, turn| match (cpu, turn) {
+        (0, 0) => vec![(0, RMW), (64, RMW), (128, RMW), (192, RMW)],
+        (1, 0) => away(cpu, turn, 10),
+        (1, 1) => accesses.to_vec(),
+        _ => away(cpu, turn, 100),
+    });
+    workload.overlap = overlap;
+    let mut timing = timing(&format!("{params}{siblings}"), 0);
+    let before = timing.run(&mut workload, 2);
+    assert_eq!([0, 1].map(|tag| before.tags[tag].mean_ns()), [400.0, 1000.0]);
+    let [latency] = timing.run(&mut workload, 1).tags[..] else { panic!("one operation") };
+    assert_eq!(latency.tag, 1);
+    latency.mean_ns()
+}
+
 #[test]
 fn loads_go_out_together_only_where_they_may() {
-    let params = "sockets 1\ncores 2\nthreads 1\nhit 1\nwithin 70\nmemory 100";
-    for (overlap, ns) in [(false, 4.0 * 70.0), (true, 70.0 + 70.0)] {
-        // CPU 0 writes three lines; much later CPU 1 reads them and writes the last one.
-        let mut workload = Of::new(|cpu, turn| match (cpu, turn) {
-            (0, 0) => vec![(0, RMW), (64, RMW), (128, RMW)],
-            (1, 0) => away(cpu, turn, 10),
-            (1, 1) => vec![(0, LOAD), (64, LOAD), (128, LOAD), (128, RMW)],
-            _ => away(cpu, turn, 100),
-        });
-        workload.overlap = overlap;
-        let mut timing = timing(params, 0);
-        let before = timing.run(&mut workload, 2);
-        assert_eq!([0, 1].map(|tag| before.tags[tag].mean_ns()), [300.0, 1000.0]);
-        let [latency] = timing.run(&mut workload, 1).tags[..] else { panic!("one operation") };
-        assert_eq!((latency.tag, latency.mean_ns()), (1, ns));
-        assert_eq!(timing.directory().total().upgrades, 1);
+    let loads = [(0, LOAD), (64, LOAD), (128, LOAD)];
+    assert_eq!(after_a_writer("share", false, &loads), 210.0);
+    assert_eq!(after_a_writer("share", true, &loads), 70.0);
+}
+
+#[test]
+fn a_write_goes_out_alone() {
+    for (accesses, ns) in [
+        ([(0, LOAD), (64, LOAD), (128, RMW)], 140.0),
+        ([(0, RMW), (64, LOAD), (128, LOAD)], 140.0),
+        ([(0, LOAD), (64, RMW), (128, LOAD)], 210.0),
+        ([(0, RMW), (64, RMW), (128, RMW)], 210.0),
+    ] {
+        assert_eq!(after_a_writer("share", true, &accesses), ns, "{accesses:?}");
     }
+}
+
+#[test]
+fn a_transfer_answers_all_that_its_cpu_asked_of_the_line() {
+    for siblings in ["share", "wait"] {
+        let twice = [(0, LOAD), (8, LOAD), (16, LOAD)];
+        assert_eq!(after_a_writer(siblings, true, &twice), 71.0);
+        assert_eq!(after_a_writer(siblings, false, &twice), 72.0);
+    }
+}
+
+#[test]
+fn a_copy_that_came_for_a_read_does_not_answer_a_write() {
+    // CPUs 1 and 3 are of one core. CPU 0 writes; then 1 reads and 3 writes at once.
+    let params = "sockets 1\ncores 2\nthreads 2\nhit 1\nwithin 70\nmemory 100";
+    let mut workload = Of::new(|cpu, turn| match (cpu, turn) {
+        (0, 0) => vec![(0, RMW)],
+        (1 | 3, 0) => away(cpu, turn, 10),
+        (1, 1) => vec![(0, LOAD)],
+        (3, 1) => vec![(0, RMW)],
+        _ => away(cpu, turn, 100),
+    });
+    let mut timing = timing(params, 0);
+    assert_eq!(timing.run(&mut workload, 3).picoseconds, 1_000_000);
+    let means: Vec<f64> =
+        timing.run(&mut workload, 2).tags.iter().map(TagLatency::mean_ns).collect();
+    assert_eq!(means, [70.0, 140.0]);
+    assert_eq!(timing.directory().total().upgrades, 1);
+}
+
+#[test]
+fn a_transfer_that_is_under_way_counts_as_far_as_it_came() {
+    let params = "sockets 1\ncores 2\nthreads 1\nhit 1\nwithin 70\nmemory 100";
+    let mut workload = Of::new(|cpu, turn| match (cpu, turn) {
+        // Two lines from memory, until 200; then hits until 250, and more.
+        (0, 0) => vec![(0, RMW), (4096, RMW)],
+        (0, 1) => vec![(4096, RMW); 50],
+        // One line from memory, hits until 210, and from then to 280 the other one's first.
+        (1, 0) => [vec![(64, RMW); 111], vec![(0, RMW)]].concat(),
+        _ => vec![(4096 - 64 * cpu as u64, RMW); 1000],
+    });
+    let mut timing = timing(params, 0);
+    let mut run = |operations| {
+        let report = timing.run(&mut workload, operations);
+        let busiest = report.busiest.expect("a line");
+        (report.picoseconds, busiest.address, busiest.share)
+    };
+    assert_eq!(run(2), (250_000, 0, (100.0 + 40.0) / 250.0));
+    assert_eq!(run(1), (30_000, 0, 1.0));
 }
 
 #[test]
@@ -172,6 +238,11 @@ fn warming_up_and_running_on_is_the_same_run() {
     assert_eq!(whole.directory().tags(), parts.directory().tags());
     let operations = |report: &TimingReport| report.tags.iter().map(|t| t.operations).sum::<u64>();
     assert_eq!((operations(&report), operations(&second)), (3000, 2000));
+
+    // The parts' latencies together are the whole's.
+    let mut together = first.tags.clone();
+    together.iter_mut().zip(&second.tags).for_each(|(sum, &part)| *sum += part);
+    assert_eq!(together, report.tags);
 
     // And again: bit for bit.
     let again = timing(TWO_SOCKETS, 500).run(&mut Of::new(operation), 3000);
