@@ -6,27 +6,27 @@ use model::coherence::{Field, LINE};
 
 /// Fields in a row at one place.
 #[derive(Debug)]
-pub struct Region {
+pub(super) struct Region {
     /// What it is called.
-    pub name: String,
+    pub(super) name: String,
     /// The address of its first byte.
-    pub base: u64,
+    pub(super) base: u64,
     /// Its fields, by distance from there.
-    pub fields: Vec<Field>,
+    pub(super) fields: Vec<Field>,
 }
 
 /// The names of a scene's memory.
 #[derive(Debug)]
-pub struct Names {
+pub(super) struct Names {
     /// The structure, then everything that it points to.
-    pub regions: Vec<Region>,
+    pub(super) regions: Vec<Region>,
     /// The vector's fields: address and bytes.
     vector: Vec<(u64, u64, String)>,
 }
 
 impl Names {
     /// The names of `vector` and of its domain.
-    pub fn of<L: Layout>(vector: &InDomain<L>) -> Self {
+    pub(super) fn of<L: Layout>(vector: &InDomain<L>) -> Self {
         let domain = vector.domain();
         let base = std::ptr::from_ref(domain).addr();
         let inside = base..base + size_of_val(domain);
@@ -52,7 +52,7 @@ impl Names {
     }
 
     /// The vector's fields in the line at `line`; `None` if there is none.
-    pub fn of_line(&self, line: u64) -> Option<String> {
+    pub(super) fn of_line(&self, line: u64) -> Option<String> {
         let here = |(at, bytes, _): &&(u64, u64, String)| *at < line + LINE && at + bytes > line;
         let mut names = self.vector.iter().filter(here).map(|(.., name)| name);
         let first = names.next()?;

@@ -10,11 +10,11 @@ use model::coherence::{Access, Kind, Machine, Operation, Workload};
 use std::cell::RefCell;
 
 /// The tag of a change of priority.
-pub const SET: u32 = 0;
+pub(super) const SET: u32 = 0;
 /// The tag of a search.
-pub const FIND: u32 = 1;
+pub(super) const FIND: u32 = 1;
 /// The tag of what is done to the fields around the vector.
-pub const AROUND: u32 = 2;
+pub(super) const AROUND: u32 = 2;
 
 /// What CPUs do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub enum Search {
 
 /// A machine whose CPUs use one vector.
 #[derive(Debug)]
-pub struct Scene<L: Layout> {
+pub(super) struct Scene<L: Layout> {
     vector: InDomain<L>,
     slots: Vec<CpuSlot<InDomain<L>>>,
     overloaded: Vec<bool>,
@@ -100,7 +100,7 @@ fn recorded(to: &mut Vec<Access>, act: impl FnOnce()) {
 
 impl<L: Layout> Scene<L> {
     /// All CPUs at normal priority. `around`: whether the fields around the vector are used, too.
-    pub fn new(
+    pub(super) fn new(
         machine: Machine,
         mix: Mix,
         search: Search,
@@ -139,17 +139,17 @@ impl<L: Layout> Scene<L> {
     }
 
     /// The vector and what is around it.
-    pub fn vector(&self) -> &InDomain<L> {
+    pub(super) fn vector(&self) -> &InDomain<L> {
         &self.vector
     }
 
     /// A CPU that is next.
-    pub fn any_cpu(&mut self) -> usize {
+    pub(super) fn any_cpu(&mut self) -> usize {
         self.rng.below(self.machine.cpus())
     }
 
     /// The next operation of `cpu`: its accesses to the vector, then those around it.
-    pub fn step(
+    pub(super) fn step(
         &mut self,
         cpu: usize,
         accesses: &mut Vec<Access>,
