@@ -101,13 +101,15 @@ fn rt(args: &RtArgs) -> Result<(), Failure> {
         }
         eprintln!("Mix50, {} CPUs, with the fields around the vector", machine.cpus());
         tables.push(Table::model(*machine, Mix::Mix50, true, &params));
+        eprintln!("the layouts by level, {} CPUs, access by access", machine.cpus());
+        tables.extend(Mix::ALL.map(|mix| Table::mixed(*machine, mix, &params)));
     }
     if let Some(directory) = &args.svg {
         pictures(directory, &params)?;
     }
     eprintln!("this machine's threads");
     let machine = Machine::current();
-    let (rounds, pairs) = if args.quick { (2, 20_000) } else { (15, 1_000_000) };
+    let (rounds, pairs) = if args.quick { (2, 20_000) } else { (15, 50_000) };
     let threads = time(&machine, rounds, pairs).map_err(Failure::System)?;
     let command = std::env::args().collect::<Vec<_>>().join(" ");
     let report = rt::Report { machine, command, tables, threads };
@@ -123,8 +125,14 @@ fn rt(args: &RtArgs) -> Result<(), Failure> {
 /// A heat map of each layout under Mix50 on the largest machine.
 fn pictures(directory: &Path, params: &Params) -> Result<(), Failure> {
     let Some(machine) = params.machines.last() else { return Ok(()) };
-    let question =
-        Question { machine: *machine, mix: Mix::Mix50, search: Search::All, params, around: true };
+    let question = Question {
+        machine: *machine,
+        mix: Mix::Mix50,
+        search: Search::All,
+        params,
+        around: true,
+        interleaved: false,
+    };
     for design in Design::ALL.into_iter().filter(|design| design.is_for(Mix::Mix50)) {
         let name = design.name().to_lowercase().replace(['<', '>'], "");
         let file = directory.join(format!("mix50-{name}.svg"));

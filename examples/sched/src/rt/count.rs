@@ -51,9 +51,25 @@ fn replay<L: Layout>(
     params: &Params,
     seed: u64,
     around: bool,
+    interleaved: bool,
 ) -> Run {
     let mut scene = Scene::<L>::new(machine, mix, search, params, seed, around);
     let mut directory = Directory::new(machine);
+    if interleaved {
+        access_by_access(&mut scene, &mut directory, params);
+    } else {
+        one_after_the_other(&mut scene, &mut directory, params);
+    }
+    let (names, lines) = (Names::of(scene.vector()), scene.vector().footprint().lines());
+    Run { directory, names, lines }
+}
+
+/// Operations of random CPUs, each ended before the next one begins.
+fn one_after_the_other<L: Layout>(
+    scene: &mut Scene<L>,
+    directory: &mut Directory,
+    params: &Params,
+) {
     let (mut accesses, mut others) = (Vec::new(), Vec::new());
     for turn in 0..params.warm_up + params.operations {
         if turn == params.warm_up {
@@ -72,8 +88,31 @@ fn replay<L: Layout>(
             }
         }
     }
-    let (names, lines) = (Names::of(scene.vector()), scene.vector().footprint().lines());
-    Run { directory, names, lines }
+}
+
+/// Every CPU has an operation under way, and random CPUs do one access each.
+fn access_by_access<L: Layout>(scene: &mut Scene<L>, directory: &mut Directory, params: &Params) {
+    let mut under_way = vec![(0, Vec::new(), 0); directory.machine().cpus()];
+    let mut begun = 0;
+    while begun < params.warm_up + params.operations {
+        let cpu = scene.any_cpu();
+        let (tag, accesses, next) = &mut under_way[cpu];
+        if *next == accesses.len() {
+            if begun == params.warm_up {
+                directory.reset_counts();
+            }
+            begun += 1;
+            accesses.clear();
+            let mut others = Vec::new();
+            *tag = scene.step(cpu, accesses, &mut others);
+            *next = 0;
+            directory.begin(cpu, *tag);
+        }
+        if let Some(access) = accesses.get(*next) {
+            directory.access(cpu, access.address, access.size, access.kind, *tag);
+            *next += 1;
+        }
+    }
 }
 
 impl Run {
@@ -110,15 +149,18 @@ pub struct Question<'a> {
     pub params: &'a Params,
     /// Whether the fields around the vector are used.
     pub around: bool,
+    /// Whether the operations of all CPUs are mixed access by access; otherwise one ends before
+    /// the next begins.
+    pub interleaved: bool,
 }
 
 /// The row of one layout.
 pub fn row<L: Layout>(layout: &str, question: Question<'_>) -> Row {
-    let Question { machine, mix, search, params, around } = question;
+    let Question { machine, mix, search, params, around, interleaved } = question;
     let runs: Vec<Run> = params
         .seeds
         .iter()
-        .map(|seed| replay::<L>(machine, mix, search, params, *seed, around))
+        .map(|seed| replay::<L>(machine, mix, search, params, *seed, around, interleaved))
         .collect();
     let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
     let misses = |tag| move |run: &Run| run.per(tag, |report| report.counts.misses());
@@ -150,7 +192,7 @@ pub fn row<L: Layout>(layout: &str, question: Question<'_>) -> Row {
 
 /// The same with a clock, first seed only: think time, set, find, throughput.
 fn clock<L: Layout>(question: Question<'_>, think: u64) -> (u64, f64, f64, f64) {
-    let Question { machine, mix, search, params, around } = question;
+    let Question { machine, mix, search, params, around, .. } = question;
     let seed = params.seeds[0];
     let mut scene = Scene::<L>::new(machine, mix, search, params, seed, around);
     let timed =
@@ -164,8 +206,8 @@ fn clock<L: Layout>(question: Question<'_>, think: u64) -> (u64, f64, f64, f64) 
 
 /// A picture of the lines of the first seed's run, the hottest first.
 pub fn heat_map<L: Layout>(layout: &str, question: Question<'_>) -> String {
-    let Question { machine, mix, search, params, around } = question;
-    let run = replay::<L>(machine, mix, search, params, params.seeds[0], around);
+    let Question { machine, mix, search, params, around, interleaved } = question;
+    let run = replay::<L>(machine, mix, search, params, params.seeds[0], around, interleaved);
     let title = format!("{layout}, {}, {} CPUs", mix.name(), machine.cpus());
     let note = format!(
         "{} operations after {} more; transfers of each line between cores, model",

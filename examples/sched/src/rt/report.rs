@@ -28,6 +28,8 @@ pub struct Table {
     pub cpus: usize,
     /// Whether the fields around the vector are used, too.
     pub around: bool,
+    /// Whether operations are mixed access by access.
+    pub interleaved: bool,
     /// A row a layout.
     pub rows: Vec<Row>,
 }
@@ -35,13 +37,27 @@ pub struct Table {
 impl Table {
     /// Models every layout.
     pub fn model(machine: Model, mix: Mix, around: bool, params: &Params) -> Self {
-        let question = Question { machine, mix, search: Search::All, params, around };
-        let designs = Design::ALL.into_iter().filter(|design| design.is_for(mix));
+        let search = Search::All;
+        let question = Question { machine, mix, search, params, around, interleaved: false };
+        Self::of(question, Design::ALL.into_iter().filter(|design| design.is_for(mix)))
+    }
+
+    /// Models the layouts by level, the operations mixed access by access: to compare with the
+    /// other model.
+    pub fn mixed(machine: Model, mix: Mix, params: &Params) -> Self {
+        let params = &Params { think: Vec::new(), ..params.clone() };
+        let (search, around) = (Search::All, false);
+        let question = Question { machine, mix, search, params, around, interleaved: true };
+        Self::of(question, [Design::Packed, Design::Padded, Design::Split])
+    }
+
+    fn of(question: Question<'_>, designs: impl IntoIterator<Item = Design>) -> Self {
         Self {
-            workload: mix.name(),
-            cpus: machine.cpus(),
-            around,
-            rows: designs.map(|design| design.row(question)).collect(),
+            workload: question.mix.name(),
+            cpus: question.machine.cpus(),
+            around: question.around,
+            interleaved: question.interleaved,
+            rows: designs.into_iter().map(|design| design.row(question)).collect(),
         }
     }
 
@@ -122,19 +138,31 @@ const INDEPENDENT: &[(&str, usize, &str, f64, f64, Option<f64>)] = &[
 const WORTH: f64 = 0.15;
 
 fn against_the_other_model(tables: &[Table], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\nthis model / an independent one, of layouts described by hand (see rt.md)")?;
+    writeln!(
+        out,
+        "\nthis model / an independent one, of layouts described by hand / this one, access by \
+         access (* more than 15 %, see rt.md)"
+    )?;
     for (workload, cpus, layout, set, find, hottest) in INDEPENDENT {
-        let table = tables
-            .iter()
-            .find(|table| table.workload == *workload && table.cpus == *cpus && !table.around);
-        let row = table.and_then(|table| table.rows.iter().find(|row| row.layout == *layout));
-        let Some(row) = row else { continue };
+        let row = |interleaved| {
+            let table = tables.iter().find(|table| {
+                let same = (table.workload, table.cpus) == (*workload, *cpus);
+                same && !table.around && table.interleaved == interleaved
+            });
+            table.and_then(|table| table.rows.iter().find(|row| row.layout == *layout))
+        };
+        let Some(ours) = row(false) else { continue };
         write!(out, "  {workload:<7} {cpus:>3} CPUs  {layout:<7}")?;
-        let hottest = hottest.map(|hottest| ("hottest", row.hottest, hottest));
-        let pairs = [Some(("set", row.set, *set)), Some(("find", row.find, *find)), hottest];
-        for (what, ours, theirs) in pairs.into_iter().flatten() {
-            let mark = if (ours / theirs - 1.0).abs() > WORTH { "*" } else { " " };
-            write!(out, "  {what} {ours:>6.3} / {theirs:>6.3}{mark}")?;
+        let of: [(&str, fn(&Row) -> f64, Option<f64>); 3] = [
+            ("set", |row| row.set, Some(*set)),
+            ("find", |row| row.find, Some(*find)),
+            ("hottest", |row| row.hottest, *hottest),
+        ];
+        for (what, of, theirs) in of {
+            let Some(theirs) = theirs else { continue };
+            let mark = if (of(ours) / theirs - 1.0).abs() > WORTH { "*" } else { " " };
+            let mixed = row(true).map_or(f64::NAN, of);
+            write!(out, "  {what} {:>6.3} /{theirs:>6.3}{mark}/{mixed:>6.3}", of(ours))?;
         }
         writeln!(out)?;
     }
@@ -144,7 +172,7 @@ fn against_the_other_model(tables: &[Table], out: &mut impl Write) -> io::Result
 /// `ByCpu` against `Padded`, in the same run.
 fn ratios(tables: &[Table], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nPadded / ByCpu<64>, in this run")?;
-    for table in tables.iter().filter(|table| !table.around) {
+    for table in tables.iter().filter(|table| !table.around && !table.interleaved) {
         let of = |layout: &str| table.rows.iter().find(|row| row.layout == layout);
         let (Some(padded), Some(by_cpu)) = (of("Padded"), of("ByCpu<64>")) else { continue };
         let ratio = |of: fn(&Row) -> f64| of(padded) / of(by_cpu);
@@ -183,7 +211,7 @@ pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
             .and_then(|table| table.rows.first())
             .map_or(0, |row| { row.clock.first().map_or(0, |(think, ..)| think / 1000) })
     )?;
-    for table in &report.tables {
+    for table in report.tables.iter().filter(|table| !table.interleaved) {
         table.print(out)?;
     }
     ratios(&report.tables, out)?;

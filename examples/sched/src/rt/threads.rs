@@ -39,7 +39,7 @@ pub fn time(machine: &Machine, rounds: usize, pairs: u32) -> Result<Vec<Timed>, 
     let cpus: Vec<CpuId> = machine.allowed.iter().copied().map(CpuId::new).collect();
     let counts: Vec<usize> = if cpus.len() > 1 { vec![1, 2] } else { vec![1] };
     let mut samples = vec![(Vec::new(), 0); designs.len() * counts.len()];
-    for round in 0..rounds * 3 {
+    for round in 0..rounds * 4 {
         for at in 0..samples.len() {
             // Another layout first in each round.
             let at = (at + round) % samples.len();
