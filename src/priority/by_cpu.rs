@@ -44,7 +44,8 @@ pub struct Lanes<const K: usize, const LEVELS: usize, W: Words> {
 impl<const K: usize> sealed::Sealed for ByCpu<K> {}
 impl<const K: usize> Layout for ByCpu<K> {
     const NAME: &'static str = "ByCpu";
-    type Table<const LEVELS: usize, W: Words> = Lanes<K, LEVELS, W>;
+    /// Embedded beside words that are written, it must not share their line.
+    type Table<const LEVELS: usize, W: Words> = CacheLine<Lanes<K, LEVELS, W>>;
 }
 
 /// The lowest level that a search has met, and who was there.
@@ -122,6 +123,8 @@ impl<const K: usize, const LEVELS: usize, W: Words> Lanes<K, LEVELS, W> {
         found: &mut impl Best,
         mut fits: impl FnMut(&Piece, u64) -> u64,
     ) {
+        W::plain_read(&self.shards);
+        W::plain_read(piece);
         let shard = &self.shards[usize::from(piece.shard)];
         for pair in 0..WORDS / 2 {
             let shift = pair * PAIR;
@@ -200,14 +203,14 @@ fn least(words: &[u64; 2], lanes: u64) -> (u8, u64) {
     (level, bytes::equal(words, level) & lanes)
 }
 
-impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for Lanes<K, LEVELS, W> {
+impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for CacheLine<Lanes<K, LEVELS, W>> {
     fn try_new(order: &[CpuId]) -> Result<Self, OrderError> {
         const { assert!(K >= 8 && K <= 64 && K % 8 == 0, "K is 8, 16, 24, ... or 64") };
         let registry = Registry::try_new(order)?;
         let map = Map::try_new(order, K)?;
         let nobody = || CacheLine::new(core::array::from_fn(|_| W::U64::new(NOBODY)));
         let shards = try_slice(map.shards(), |_| Ok(nobody()))?;
-        Ok(Self { shards, map, registry })
+        Ok(Self::new(Lanes { shards, map, registry }))
     }
 
     fn registry(&self) -> &Registry {
@@ -224,6 +227,7 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for Lanes<K, LEVELS
         if place.level == level {
             return;
         }
+        W::plain_read(&self.shards);
         let lane = usize::from(place.lane);
         let change = u64::from(place.level ^ level) << (LANES * (lane % LANES));
         // The lane has one writer, who knows what it holds: this changes its byte and no other.
@@ -250,11 +254,12 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for Lanes<K, LEVELS
     fn find_any(&self, below: usize, allowed: &[u64], near: CpuId) -> Option<(CpuId, usize)> {
         let mut lowest = Lowest::below(below.min(LEVELS));
         let mut one = One { near, found: None };
-        let first = self.map.place(near).map_or(0, |(shard, _)| usize::from(shard));
-        let shards = self.map.shards();
-        for shard in (first..shards).chain(0..first) {
-            for piece in self.map.of_shard(shard) {
-                let lanes = piece.lanes(allowed.get(piece.word()).copied().unwrap_or(0));
+        let first = self.map.place(near).map_or(0, |(shard, _)| shard);
+        let near_first = self.map.iter().filter(|piece| piece.shard == first);
+        let others = self.map.iter().filter(|piece| piece.shard != first);
+        for piece in near_first.chain(others) {
+            let lanes = piece.lanes(allowed.get(piece.word()).copied().unwrap_or(0));
+            if lanes != 0 {
                 self.scan(piece, lanes, &mut lowest, &mut one, |_, lanes| lanes);
             }
             if lowest.level() == Some(0) {
@@ -274,7 +279,7 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for Lanes<K, LEVELS
     }
 
     fn fields(&self, tell: &mut dyn FnMut(Field)) {
-        tell(Field::of(Part::Bookkeeping, "vector".into(), self));
+        tell(Field::of(Part::Bookkeeping, "pointers".into(), self));
         for (at, shard) in self.shards.iter().enumerate() {
             tell(Field::of(Part::Masks, format!("shard {at}"), shard));
         }

@@ -26,8 +26,8 @@ pub struct Rest<W: Words> {
     more: Box<[W::U64]>,
 }
 
-/// [`Rest`], behind one pointer.
-pub(super) type RestBox<W> = Box<[Rest<W>; 1]>;
+/// [`Rest`], behind one pointer, on lines of its own: every change reads it.
+pub(super) type RestBox<W> = Box<[CacheLine<Rest<W>>; 1]>;
 
 impl<W: Words> Rest<W> {
     pub(super) fn try_new(order: &[CpuId], levels: usize) -> Result<RestBox<W>, OrderError> {
@@ -40,7 +40,7 @@ impl<W: Words> Rest<W> {
             current: try_slice(lines, |_| Ok(nowhere()))?,
             more: try_slice(more, |_| Ok(W::U64::new(0)))?,
         };
-        Ok(try_boxed(rest)?)
+        Ok(try_boxed(CacheLine::new(rest))?)
     }
 
     fn current(&self, cpu: CpuId) -> &W::U32 {
@@ -202,7 +202,7 @@ impl<W: Words, L: Levels<W>> Table<W> for ByLevel<L> {
     }
 
     fn fields(&self, tell: &mut dyn FnMut(Field)) {
-        let rest = &self.0.rest_box()[0];
+        let rest: &Rest<W> = &self.0.rest_box()[0];
         for level in 0..L::LEVELS {
             let count = self.0.count(level);
             tell(Field::of(Part::Structure, format!("count[{level}]"), count));

@@ -2,7 +2,9 @@
 
 use super::error::OrderError;
 use super::mask::{WORD_CPUS, try_slice};
+use crate::cacheline::CacheLine;
 use crate::cpu::CpuId;
+use crate::error::AllocError;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -20,6 +22,21 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// No CPU.
+    const NONE: Self = Self { mask: 0, word: 0, shard: 0, turn: 0 };
+
+    /// One CPU.
+    fn new(id: u32, shard: usize, lane: usize) -> Self {
+        let (word, bit) = (id as usize / WORD_CPUS, id as usize % WORD_CPUS);
+        let turn = (lane + WORD_CPUS - bit) % WORD_CPUS;
+        Self { mask: 1 << bit, word: word as u16, shard: shard as u16, turn: turn as u16 }
+    }
+
+    /// What pieces are told apart by, and sorted.
+    fn place(&self) -> (u16, u16, u16) {
+        (self.word, self.shard, self.turn)
+    }
+
     /// The lanes of those of the word's CPUs that are in this piece.
     #[inline(always)]
     pub(super) fn lanes(&self, cpus: u64) -> u64 {
@@ -44,105 +61,107 @@ impl Piece {
     }
 }
 
+/// Pieces in a line.
+const PIECES: usize = 4;
+/// Numbers in a line.
+const NUMBERS: usize = 16;
+
 /// All pieces. A regular machine has few: shards of neighbouring ids have one a word, two threads
-/// a core with ids far apart two and a bit. An order without any regularity has one a CPU.
+/// a core with ids far apart three. An order without any regularity has one a CPU.
+///
+/// They lie on cache lines of their own: they are never written, and nothing that is shall make
+/// their lines move.
 #[derive(Debug)]
 pub(super) struct Map {
     /// By word.
-    pieces: Box<[Piece]>,
+    pieces: Box<[CacheLine<[Piece; PIECES]>]>,
     /// Where a word's pieces begin; one more for the end.
-    words: Box<[u32]>,
-    /// The pieces' numbers, by shard.
-    by_shard: Box<[u16]>,
-    /// Where a shard's begin in `by_shard`; one more for the end.
-    shards: Box<[u32]>,
+    starts: Box<[CacheLine<[u32; NUMBERS]>]>,
+    /// Words that have pieces: those of a mask of all CPUs.
+    words: usize,
+    shards: usize,
 }
 
 impl Map {
-    /// Cuts `order` into shards of `size` CPUs. Within a shard lanes go by id, which makes
-    /// pieces as large as they can be and costs nothing: a shard is one line.
-    pub(super) fn try_new(order: &[CpuId], size: usize) -> Result<Self, OrderError> {
+    /// Cuts `order` into shards of at most `most` CPUs, as few as there can be, as equal as they
+    /// can be: a large one would be written more than the others. Pairs stay together, since they
+    /// are often threads of one core. Within a shard lanes go by id, which makes pieces as large as
+    /// they can be and costs nothing: a shard is one line.
+    pub(super) fn try_new(order: &[CpuId], most: usize) -> Result<Self, OrderError> {
+        let shards = order.len().div_ceil(most);
+        let size = order.len().div_ceil(shards).next_multiple_of(2);
+        let mut ids = try_slice(order.len(), |at| Ok(order[at].get()))?;
         let mut bits = Vec::new();
         bits.try_reserve_exact(order.len()).map_err(|_| refused::<Piece>(order.len()))?;
-        let mut ids = try_slice(order.len(), |at| Ok(order[at].get()))?;
         for (shard, ids) in ids.chunks_mut(size).enumerate() {
             ids.sort_unstable();
-            bits.extend(ids.iter().enumerate().map(|(lane, id)| {
-                let bit = *id as usize % WORD_CPUS;
-                let turn = (lane + WORD_CPUS - bit) % WORD_CPUS;
-                let word = *id as usize / WORD_CPUS;
-                Piece { mask: 1 << bit, word: word as u16, shard: shard as u16, turn: turn as u16 }
-            }));
+            bits.extend(ids.iter().enumerate().map(|(lane, id)| Piece::new(*id, shard, lane)));
         }
-        bits.sort_unstable_by_key(|piece| (piece.word, piece.shard, piece.turn));
+        bits.sort_unstable_by_key(Piece::place);
         bits.dedup_by(|next, piece| {
-            let same = |piece: &Piece| (piece.word, piece.shard, piece.turn);
-            let joined = same(next) == same(piece);
+            let joined = next.place() == piece.place();
             piece.mask |= if joined { next.mask } else { 0 };
             joined
         });
-        let pieces = try_slice(bits.len(), |at| Ok(bits[at]))?;
-        let mut by_shard = try_slice(pieces.len(), |at| Ok(at as u16))?;
-        by_shard.sort_unstable_by_key(|at| (pieces[*at as usize].shard, *at));
-        let words = starts(pieces.iter().map(|piece| piece.word))?;
-        let shards = starts(by_shard.iter().map(|at| pieces[*at as usize].shard))?;
-        Ok(Self { pieces, words, by_shard, shards })
+        let words = bits.last().map_or(0, |piece| piece.word() + 1);
+        // The first piece of each word or of a later one.
+        let start = |word| bits.partition_point(|piece| piece.word() < word) as u32;
+        Ok(Self {
+            pieces: lines(bits.len(), |at| bits.get(at).copied().unwrap_or(Piece::NONE))?,
+            starts: lines(words + 1, |word| start(word))?,
+            words,
+            shards: ids.len().div_ceil(size),
+        })
+    }
+
+    #[inline(always)]
+    fn start(&self, word: usize) -> usize {
+        self.starts[word / NUMBERS][word % NUMBERS] as usize
     }
 
     /// The pieces of a mask's word; none beyond the last one.
     #[inline(always)]
-    pub(super) fn of_word(&self, word: usize) -> &[Piece] {
-        match self.words.get(word..word + 2) {
-            Some(ends) => &self.pieces[ends[0] as usize..ends[1] as usize],
-            None => &[],
-        }
+    pub(super) fn of_word(&self, word: usize) -> impl Iterator<Item = &Piece> {
+        let ends = if word < self.words { self.start(word)..self.start(word + 1) } else { 0..0 };
+        ends.map(|at| &self.pieces[at / PIECES][at % PIECES])
     }
 
-    /// The pieces of a shard.
-    pub(super) fn of_shard(&self, shard: usize) -> impl Iterator<Item = &Piece> {
-        let ends = &self.shards[shard..shard + 2];
-        self.by_shard[ends[0] as usize..ends[1] as usize]
-            .iter()
-            .map(|at| &self.pieces[*at as usize])
+    /// All pieces, by word.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Piece> {
+        (0..self.words).flat_map(|word| self.of_word(word))
     }
 
     /// How many shards there are.
     pub(super) fn shards(&self) -> usize {
-        self.shards.len() - 1
+        self.shards
     }
 
     /// The shard and the lane of `cpu`.
     pub(super) fn place(&self, cpu: CpuId) -> Option<(u16, u8)> {
         let bit = 1 << (cpu.index() % WORD_CPUS);
-        let mut pieces = self.of_word(cpu.index() / WORD_CPUS).iter();
+        let mut pieces = self.of_word(cpu.index() / WORD_CPUS);
         let piece = pieces.find(|piece| piece.mask & bit != 0)?;
         Some((piece.shard, piece.lanes(bit).trailing_zeros() as u8))
     }
 
     /// Its parts on the heap: name, address and bytes.
-    pub(super) fn parts(&self) -> [(&'static str, usize, usize); 4] {
+    pub(super) fn parts(&self) -> [(&'static str, usize, usize); 2] {
         [
             ("pieces", self.pieces.as_ptr().addr(), size_of_val(&*self.pieces)),
-            ("words", self.words.as_ptr().addr(), size_of_val(&*self.words)),
-            ("by_shard", self.by_shard.as_ptr().addr(), size_of_val(&*self.by_shard)),
-            ("shards", self.shards.as_ptr().addr(), size_of_val(&*self.shards)),
+            ("starts", self.starts.as_ptr().addr(), size_of_val(&*self.starts)),
         ]
     }
 }
 
-fn refused<T>(length: usize) -> crate::error::AllocError {
-    crate::error::AllocError::OutOfMemory { bytes: length.saturating_mul(size_of::<T>()) }
+/// At least `length` values, on whole lines.
+fn lines<T, const N: usize>(
+    length: usize,
+    make: impl Fn(usize) -> T,
+) -> Result<Box<[CacheLine<[T; N]>]>, AllocError> {
+    let line = |at: usize| CacheLine::new(core::array::from_fn(|in_line| make(at * N + in_line)));
+    try_slice(length.div_ceil(N), |at| Ok(line(at)))
 }
 
-/// Where each number's run begins in an ascending row of them, and the row's end.
-fn starts(numbers: impl Iterator<Item = u16> + Clone) -> Result<Box<[u32]>, OrderError> {
-    let last = numbers.clone().last().map_or(0, usize::from);
-    let mut starts = try_slice(last + 2, |_| Ok(0_u32))?;
-    for number in numbers {
-        starts[usize::from(number) + 1] += 1;
-    }
-    for at in 1..starts.len() {
-        starts[at] += starts[at - 1];
-    }
-    Ok(starts)
+fn refused<T>(length: usize) -> AllocError {
+    AllocError::OutOfMemory { bytes: length.saturating_mul(size_of::<T>()) }
 }

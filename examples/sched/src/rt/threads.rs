@@ -21,7 +21,8 @@ pub struct Timed {
     /// Nanoseconds of a change from normal to 99 or back, and of a search for one below 99 among
     /// this machine's CPUs, one after the other.
     pub pair: Estimate,
-    /// Samples that were thrown away because a thread was switched out in them.
+    /// Samples that were thrown away: a thread was switched out in them, or the threads did not
+    /// run at the same time.
     pub rejected: usize,
 }
 
@@ -78,14 +79,21 @@ impl Design {
     }
 }
 
-/// Nanoseconds a pair of operations, the slowest thread's; `None` if one was switched out.
+/// When a thread ran, and whether it ran through.
+struct Ran {
+    start: Instant,
+    end: Instant,
+    undisturbed: bool,
+}
+
+/// Nanoseconds a pair of operations, the slowest thread's; `None` if the sample is no good.
 fn sample<L: Layout>(cpus: &[CpuId], pairs: u32) -> Result<Option<f64>, String> {
     let last = cpus.iter().map(|cpu| cpu.get()).max().unwrap_or(0);
     let order = (0..CPUS.max(last + 1)).map(CpuId::new);
     let vector = PriorityVec::<L>::try_new(order).map_err(|error| error.to_string())?;
     let allowed: CpuMask = cpus.iter().copied().collect();
     let barrier = Barrier::new(cpus.len());
-    let run = |cpu: CpuId| -> Result<Option<f64>, String> {
+    let run = |cpu: CpuId| -> Result<Ran, String> {
         let pinned = pin(cpu);
         let mut slot = PriorityVec::claim(&vector, cpu).expect("each thread has its CPU");
         let mut found = CpuMask::with_bound(CPUS as usize);
@@ -99,18 +107,23 @@ fn sample<L: Layout>(cpus: &[CpuId], pairs: u32) -> Result<Option<f64>, String> 
                 black_box(vector.find(Priority::rt(99), black_box(&allowed), &mut found));
             }
         }
-        let nanoseconds = start.elapsed().as_nanos() as f64 / f64::from(pairs);
-        Ok((preemptions() == before).then_some(nanoseconds))
+        let end = Instant::now();
+        Ok(Ran { start, end, undisturbed: preemptions() == before })
     };
-    let results: Vec<Result<Option<f64>, String>> = thread::scope(|scope| {
+    let ran: Vec<Result<Ran, String>> = thread::scope(|scope| {
         let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(|| run(*cpu))).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
         joined.map(|result| result.expect("a timed thread does not panic")).collect()
     });
-    let mut slowest = Some(0.0);
-    for result in results {
-        let nanoseconds = result?;
-        slowest = slowest.zip(nanoseconds).map(|(most, this)| f64::max(most, this));
-    }
-    Ok(slowest)
+    let ran = ran.into_iter().collect::<Result<Vec<Ran>, String>>()?;
+    let longest = ran.iter().map(|ran| ran.end - ran.start).max().unwrap_or_default();
+    let (Some(start), Some(end)) =
+        (ran.iter().map(|ran| ran.start).max(), ran.iter().map(|ran| ran.end).min())
+    else {
+        return Ok(None);
+    };
+    // A machine with other work may run one after the other: then nothing was contended.
+    let together = end.saturating_duration_since(start) >= longest.mul_f64(0.9);
+    let good = together && ran.iter().all(|ran| ran.undisturbed);
+    Ok(good.then(|| longest.as_nanos() as f64 / f64::from(pairs)))
 }
