@@ -38,7 +38,8 @@ fn bad_input_is_one_line_and_status_two() {
     let loops = listing("loops", "/a 2 max 1\n/a/../a 2 max 1\n");
     let empty = listing("empty", "# nothing\n");
     fs::create_dir(path("plain")).unwrap();
-    let cases: [(&[&str], &str); 21] = [
+    let params = listing("params", "machine 8 1 4 2\nhit 1\nhit 1\n");
+    let cases: [(&[&str], &str); 24] = [
         (&[], "no command"),
         (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
         (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
@@ -58,6 +59,9 @@ fn bad_input_is_one_line_and_status_two() {
         (&["tree", "--lanes", "1000000000"], "MiB"),
         (&["tree", "--width", "1", "--depth", "1", "--lanes", "100000"], "--lanes 100000"),
         (&["tree", "--runs", "0"], "--runs 0"),
+        (&["rt", "--cpus", "7"], "machines of [8, 64, 480]"),
+        (&["rt", "--params", &params], "line 3: hit is set a second time"),
+        (&["rt", "--params", &path("missing")], "No such file or directory"),
         (&["tree", "--width", "ten"], "ten"),
         (&["tree", "--from", &twice, "--cgroup", &twice], "cannot be used with"),
     ];
@@ -166,4 +170,18 @@ fn a_saved_hierarchy_is_walked_elsewhere() {
         let shape = ["groups", "width", "depth"].map(|key| tree[key].as_u64().unwrap());
         assert_eq!(shape, [3, 2, 2]);
     }
+}
+
+#[test]
+fn the_layouts_of_the_priority_vector_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let pictures = dir.path().to_str().unwrap();
+    let output = sched(&["rt", "--quick", "--cpus", "8", "--svg", pictures]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for words in ["Mix50, 8 CPUs, with the fields around it", "ByCpu<64>, find_any", "Padded / "] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let picture = fs::read_to_string(dir.path().join("mix50-packed.svg")).unwrap();
+    assert!(picture.contains("count[0]"));
 }

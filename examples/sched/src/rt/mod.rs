@@ -15,6 +15,8 @@ mod domain;
 mod names;
 mod params;
 mod report;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod workload;
 
