@@ -1,6 +1,7 @@
 //! Every operation cut in two before each of its accesses, with another one in between: what two
 //! CPUs can do to each other, without leaving it to luck.
 
+use crate::common::alone;
 use crate::history::{Paths, Question};
 use crate::{claimed, each_layout, level, mask};
 use corelocal::priority::Layout;
@@ -157,6 +158,11 @@ fn a_search_in_the_middle_of_a_change_misses_nobody_who_rises() {
 /// change would keep everybody waiting who comes to its levels; here all get through.
 #[test]
 fn a_writer_that_stops_anywhere_keeps_nobody_waiting() {
+    // In a process of its own: with a lock it would hang, and is killed.
+    alone("cut::a_writer_that_stops_anywhere_keeps_nobody_waiting", stop_anywhere);
+}
+
+fn stop_anywhere() {
     each_layout!(L => {
         let (from, to) = (level(3), level(1));
         for at in 0.. {
