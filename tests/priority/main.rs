@@ -7,6 +7,7 @@ mod cut;
 mod edges;
 mod fit;
 mod history;
+mod levels;
 mod oracle;
 mod order;
 mod slots;
