@@ -87,6 +87,25 @@ fn the_one_that_is_found_is_among_the_lowest_wherever_it_began() {
 }
 
 #[test]
+fn ones_own_cpu_is_taken_before_its_neighbours() {
+    each_layout!(L => {
+        let ids: Vec<u32> = (0..100).collect();
+        let (vector, mut slots) = usual::<L>(&ids);
+        for id in [3, 5, 6, 63, 64] {
+            slots[id].set(Priority::NORMAL).unwrap();
+        }
+        let all = CpuMask::first_cpus(100);
+        for near in [3, 5, 6, 63, 64] {
+            let one = vector.find_any(Priority::rt(1), &all, CpuId::new(near));
+            assert_eq!(one, Some((CpuId::new(near), Priority::NORMAL)));
+        }
+        let near = CpuId::new(5);
+        let one = vector.find_any(Priority::rt(1), &mask("0-4,6-99"), near).unwrap();
+        assert!(one.0 != near, "it is not allowed");
+    });
+}
+
+#[test]
 fn an_idle_cpu_nearby_is_taken_before_one_far_away() {
     each_layout!(L => {
         let ids: Vec<u32> = (0..512).collect();
