@@ -87,7 +87,7 @@ const TABLE: &[(&str, Status)] = &[
     ("K3", test(&["tests/priority/fit.rs::a_task_that_fits_nowhere_goes_to_the_lowest", "tests/priority/fit.rs::a_fitting_cpu_is_preferred_to_a_lower_one"])),
     ("K4", test(&["tests/priority/cut.rs::a_writer_that_stops_anywhere_keeps_nobody_waiting", "tests/priority/threads.rs::twelve_threads_break_no_promise"])),
     ("K5", test(&["tests/priority/edges.rs::a_level_without_an_allowed_cpu_does_not_end_the_search", "tests/priority/edges.rs::cpus_that_are_not_there_are_not_found"])),
-    ("K6", test(&["tests/priority/edges.rs::an_equal_is_not_pushed_away", "tests/priority/edges.rs::a_level_that_is_set_again_counts_once", "tests/priority/edges.rs::a_level_that_the_vector_has_not_is_refused_and_changes_nothing", "tests/priority/edges.rs::a_fresh_vector_has_nobody_to_find", "tests/priority/slots.rs::a_cpu_that_the_vector_has_not_cannot_be_claimed"])),
+    ("K6", test(&["tests/priority/edges.rs::an_equal_is_not_pushed_away", "tests/priority/edges.rs::a_level_that_is_set_again_counts_once", "tests/priority/cost.rs::a_level_that_is_set_again_writes_nothing", "tests/priority/edges.rs::a_level_that_the_vector_has_not_is_refused_and_changes_nothing", "tests/priority/edges.rs::a_fresh_vector_has_nobody_to_find", "tests/priority/slots.rs::a_cpu_that_the_vector_has_not_cannot_be_claimed"])),
     ("K7", test(&["tests/priority/threads.rs::twelve_threads_break_no_promise", "tests/compile_fail/priority_level_of_plain_words.rs"])),
     ("L1", na("loom's objects are values made inside a model, none in a thread-local; mutants show that a failing model says so")),
     ("L2", test(&["loom-tests/tests/bitmap.rs::two_claimers_own_one_bit", "loom-tests/tests/bitmap.rs::every_claimer_of_a_chain_is_beaten"])),

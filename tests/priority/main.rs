@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod cost;
 mod cut;
 mod edges;
 mod fit;

@@ -63,21 +63,26 @@ fn threads_of_a_core_and_cores_of_a_cache_share_a_line() {
     assert_eq!(sharers(&machine.topology()), lines);
 }
 
-/// J8: core ids begin anew in each socket.
+/// J8: core ids begin anew in each socket. With caches that say so, and without any.
 #[test]
 fn the_same_core_number_in_four_sockets_is_four_cores() {
-    let mut fixture = Fixture::new().possible("0-31");
-    for cpu in 0..32 {
-        // CPUs go round the sockets: 0, 4, 8, ... are one socket, its cores 0 to 7.
-        fixture = fixture.core(cpu, (cpu % 4) as i32, cpu / 4);
-        let shared: Vec<String> = (0..8).map(|at| (at * 4 + cpu % 4).to_string()).collect();
-        fixture = fixture.cache(cpu, 3, 3, &shared.join(","));
+    for has_caches in [true, false] {
+        let mut fixture = Fixture::new().possible("0-31");
+        for cpu in 0..32 {
+            // CPUs go round the sockets: 0, 4, 8, ... are one socket, its cores 0 to 7.
+            fixture = fixture.core(cpu, (cpu % 4) as i32, cpu / 4);
+            if has_caches {
+                let shared: Vec<_> = (0..8).map(|at| (at * 4 + cpu % 4).to_string()).collect();
+                fixture = fixture.cache(cpu, 3, 3, &shared.join(","));
+            }
+        }
+        let by_socket = |socket: u32| {
+            let cpus = (0..8).map(|at| corelocal::CpuId::new(at * 4 + socket));
+            cpus.collect::<CpuMask>().to_string()
+        };
+        let expected = [0, 1, 2, 3].map(by_socket);
+        assert_eq!(sharers(&fixture.topology()), expected, "caches: {has_caches}");
     }
-    let by_socket = |socket: u32| {
-        let cpus = (0..8).map(|at| corelocal::CpuId::new(at * 4 + socket));
-        cpus.collect::<CpuMask>().to_string()
-    };
-    assert_eq!(sharers(&fixture.topology()), [0, 1, 2, 3].map(by_socket));
 }
 
 #[test]
