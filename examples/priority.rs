@@ -23,7 +23,7 @@ struct Task {
     slices: u32,
 }
 
-/// How a task came to the queue of the CPU that ran it.
+/// What a CPU has done, and how it came to its tasks.
 #[derive(Default)]
 struct Tally {
     slices: u64,
@@ -220,11 +220,13 @@ impl<'v> Dispatcher<'v> {
 
     /// One task less; the last one lets the workers go.
     fn close(&self) {
-        // Release: see `work`.
+        // Release: what the task did, before a worker that sees the end leaves. Acquire: the same.
         if self.open.fetch_sub(1, Ordering::AcqRel) == 1 {
             for (_, queue) in &self.queues {
-                let _no_worker_is_between_its_look_and_its_sleep = queue.lock();
+                // Under the lock no worker is between its look and its sleep.
+                let locked = queue.lock();
                 queue.wake.notify_all();
+                drop(locked);
             }
         }
     }
@@ -264,7 +266,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
 
     println!("{cpus:?}");
-    println!("CPU   slices  tasks  pushed here  pulled here  their priorities");
+    println!("CPU   slices  tasks  pushed here  pulled here  the first ones' priorities");
     let mut ran = (0, 0);
     for (lane, queue) in &dispatcher.queues {
         let inside = queue.lock();
@@ -273,8 +275,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ran = (ran.0 + finished.len(), ran.1 + slices);
         if let (Some(cpu), Some(slot)) = (lane.cpu(), &inside.slot) {
             assert_eq!(slot.get(), Priority::NORMAL, "nothing runs there any more");
-            let levels: Vec<String> =
-                finished.iter().filter_map(|at| Some(at.level()?.to_string())).collect();
+            let levels: Vec<String> = finished.iter().take(12).map(Priority::to_string).collect();
             let levels = levels.join(" ");
             println!(
                 "{cpu:<4} {slices:7} {:6} {pushed_here:12} {pulled_here:12}  {levels}",
