@@ -4,7 +4,7 @@ use crate::cpu::CpuId;
 use crate::error::AllocError;
 use core::fmt;
 
-/// A CPU that is not there.
+/// A CPU that the vector, or the mask of a [`Level`](super::Level), has not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownCpu {
     /// The CPU.
@@ -16,13 +16,23 @@ pub struct UnknownCpu {
 impl fmt::Display for UnknownCpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cpu, bound } = self;
-        write!(f, "CPU {cpu} is not in it; its CPUs' ids are below {bound}")
+        write!(f, "there is no CPU {cpu} here; ids are below {bound}, and a vector's can have gaps")
     }
 }
 
 impl core::error::Error for UnknownCpu {}
 
-/// A CPU could not be claimed.
+/// A CPU could not be claimed. Nothing was changed.
+///
+/// ```
+/// use corelocal::priority::ClaimError;
+/// use corelocal::{CpuId, PriorityVec};
+///
+/// let cpus: PriorityVec = PriorityVec::try_new([CpuId::new(0), CpuId::new(4)])?;
+/// let error = PriorityVec::claim(&cpus, CpuId::new(2)).unwrap_err();
+/// assert!(matches!(error, ClaimError::UnknownCpu(unknown) if unknown.bound == 5));
+/// # Ok::<(), corelocal::priority::OrderError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ClaimError {
@@ -45,7 +55,16 @@ impl fmt::Display for ClaimError {
 
 impl core::error::Error for ClaimError {}
 
-/// A vector could not be made from an order of CPUs. Nothing was allocated.
+/// A vector could not be made from an order of CPUs. No memory is kept.
+///
+/// ```
+/// use corelocal::priority::OrderError;
+/// use corelocal::{CpuId, PriorityVec};
+///
+/// let error = PriorityVec::<corelocal::ByCpu>::try_new([1, 2, 1].map(CpuId::new)).unwrap_err();
+/// assert_eq!(error, OrderError::Twice(CpuId::new(1)));
+/// assert_eq!(error.to_string(), "CPU 1 stands in the order twice; name it once");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum OrderError {

@@ -64,6 +64,12 @@ impl Layout for Padded {
 ///
 /// `COUNT_LINES` lines of 16 counts each hold the counts: 8 are enough for 113 levels, 9 for 127. A
 /// vector with more levels than fit does not build.
+///
+/// ```
+/// use corelocal::{CpuId, PriorityVec, Split};
+/// let most = PriorityVec::<Split<9>, 127>::try_new([CpuId::new(0)]);
+/// assert!(most.is_ok());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Split<const COUNT_LINES: usize = 8>;
 

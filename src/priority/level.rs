@@ -10,6 +10,14 @@ use core::fmt;
 use core::ops::Deref;
 
 /// Count beside mask: the padding of a [`Level`], and the vector's layout of that name.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use corelocal::{CACHE_LINE, Level, Packed, Padded};
+///
+/// assert_eq!(size_of::<Level<[AtomicU64; 1], Packed>>(), 16);
+/// assert_eq!(size_of::<Level<[AtomicU64; 1], Padded>>(), 2 * CACHE_LINE);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Packed;
 
@@ -72,7 +80,7 @@ impl Padding for Padded {
 /// every search that passes takes the line from whoever changes the mask.
 ///
 /// `M` holds the mask's words: `[AtomicU64; N]` in the level itself, for the CPUs `0..64 * N`, or
-/// `Box<[AtomicU64]>`, which leaves 16 bytes here.
+/// `Box<[AtomicU64]>`, which leaves 16 bytes here and is as long as the machine asks for.
 ///
 /// # Protocol
 ///
@@ -117,7 +125,20 @@ impl<M: Default, P: Padding, W: Words> Default for Level<M, P, W> {
 }
 
 impl<M, P: Padding, W: Words> Level<M, P, W> {
-    /// A level without CPUs. `mask` is empty: bits that are set in it are not counted.
+    /// A level without CPUs. `mask` has to be empty: bits that are set in it are not counted.
+    ///
+    /// ```
+    /// use core::sync::atomic::AtomicU64;
+    /// use corelocal::{CpuId, Level, Topology};
+    ///
+    /// let words = Topology::current().cpus().div_ceil(64);
+    /// let mask: Box<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
+    /// let idle: Level<_> = Level::new(mask);
+    /// assert_eq!(idle.enter(CpuId::new(0)), Ok(true));
+    /// assert_eq!(idle.enter(CpuId::new(0)), Ok(false)); // it was there
+    /// assert_eq!(idle.count(), 1);
+    /// # Ok::<(), corelocal::priority::UnknownCpu>(())
+    /// ```
     pub fn new(mask: M) -> Self {
         Self { count: W::U32::new(0).into(), mask: mask.into() }
     }

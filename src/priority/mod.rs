@@ -32,6 +32,9 @@
 //! at different instants. Who acts on it takes the target's lock and looks again. No promise is
 //! made about other memory.
 //!
+//! The page [`docs::priority`](crate::docs::priority) has the layouts in pictures, the promises with
+//! examples, push and pull, and when not to use any of it.
+//!
 //! Orderings: edges E30 to E33 of [`orderings`](crate::docs::orderings). Source: the Linux kernel's
 //! `kernel/sched/cpupri.c`, and the discussion of its cache lines on the kernel's mailing list in 2025
 //! and 2026.

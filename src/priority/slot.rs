@@ -9,7 +9,7 @@ use crate::cpu::CpuId;
 use core::fmt;
 use core::ops::Deref;
 
-/// What a slot needs of its vector, without its type parameters. Sealed.
+/// A [`PriorityVec`] of any layout and size, as its slots need it. Sealed.
 pub trait Claimed: sealed::Sealed {
     #[doc(hidden)]
     fn put(&self, place: &mut Place, level: u8);
@@ -43,8 +43,38 @@ impl<L: Layout, const LEVELS: usize, W: Words> Claimed for PriorityVec<L, LEVELS
 /// The one writer of a CPU's priority, from [`PriorityVec::claim`].
 ///
 /// It can be sent to another thread, and used from any CPU: who holds the lock of a run queue holds
-/// its slot. Dropping it makes the CPU [`INVALID`](Priority::INVALID) and gives it back.
-/// One that is leaked keeps its CPU claimed, at the level that it was last set to.
+/// its slot, so the queue is the place for it. Dropping it makes the CPU
+/// [`INVALID`](Priority::INVALID) and gives it back. One that is leaked keeps its CPU claimed, at the
+/// level that it was last set to.
+///
+/// ```
+/// use corelocal::{CpuId, CpuSlot, Priority, PriorityVec};
+/// use std::collections::BinaryHeap;
+/// use std::sync::{Arc, Mutex};
+///
+/// struct RunQueue {
+///     tasks: BinaryHeap<Priority>,
+///     slot: CpuSlot<Arc<PriorityVec>>,
+/// }
+///
+/// impl RunQueue {
+///     fn push(&mut self, task: Priority) {
+///         self.tasks.push(task);
+///         let top = *self.tasks.peek().expect("there is one now");
+///         self.slot.set(top).expect("the vector has the kernel's levels");
+///     }
+/// }
+///
+/// let cpus: Arc<PriorityVec> = Arc::new(PriorityVec::try_new((0..2).map(CpuId::new))?);
+/// let slot = PriorityVec::claim(cpus.clone(), CpuId::new(1))?;
+/// let queue = Mutex::new(RunQueue { tasks: BinaryHeap::new(), slot });
+///
+/// queue.lock().unwrap().push(Priority::rt(5));
+/// queue.lock().unwrap().push(Priority::rt(3));
+/// assert_eq!(queue.lock().unwrap().slot.get(), Priority::rt(5));
+/// assert_eq!(cpus.count(Priority::rt(5)), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "dropping it makes the CPU INVALID"]
 pub struct CpuSlot<P>
 where
@@ -122,7 +152,7 @@ where
         Ok(())
     }
 
-    /// What it was set to last.
+    /// What it was set to last; [`INVALID`](Priority::INVALID) at first. Reads nothing shared.
     #[inline]
     pub fn get(&self) -> Priority {
         Priority::from_byte(self.place.level)

@@ -16,7 +16,11 @@ pub(super) const MOST_LEVELS: usize = 127;
 /// | [`rt(1)`](Self::rt) to `rt(99)` (1 to 99) | a real-time task of that priority |
 /// | [`HIGHER`](Self::HIGHER) (100) | something that no real-time task may push away |
 ///
+/// `rt(n)` is what `sched_setscheduler` and `chrt` call the priority `n` of `SCHED_FIFO` and `SCHED_RR`.
 /// Vectors with other numbers of levels use [`from_level`](Self::from_level).
+///
+/// Displayed as the level's number, `INVALID` as that word. There is no default: a CPU begins
+/// as `INVALID`, a task hardly does.
 ///
 /// ```
 /// use corelocal::Priority;
@@ -24,6 +28,7 @@ pub(super) const MOST_LEVELS: usize = 127;
 /// assert!(Priority::rt(50) < Priority::rt(51) && Priority::rt(99) < Priority::HIGHER);
 /// assert!(Priority::INVALID < Priority::NORMAL);
 /// assert_eq!(Priority::rt(7).level(), Some(7));
+/// assert_eq!(format!("{} {}", Priority::rt(7), Priority::INVALID), "7 INVALID");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(i8);
@@ -95,7 +100,8 @@ impl Priority {
         }
     }
 
-    /// The priority of a task as the Linux kernel numbers them inside, smaller for more urgent.
+    /// The priority of a task as the Linux kernel numbers them inside, smaller for more urgent: what
+    /// tracepoints and `sched_debug` print as `prio`.
     ///
     /// | `prio` | is |
     /// |---|---|
@@ -125,7 +131,8 @@ impl Priority {
         }
     }
 
-    /// Which level it is; `None` for [`INVALID`](Self::INVALID).
+    /// Which level it is; `None` for [`INVALID`](Self::INVALID). The inverse of
+    /// [`from_level`](Self::from_level).
     #[inline]
     pub const fn level(self) -> Option<u8> {
         if self.0 < 0 { None } else { Some(self.0 as u8) }
@@ -160,6 +167,15 @@ impl Priority {
 /// The byte of a CPU that is at no level.
 pub(super) const NOWHERE: u8 = 127;
 
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.level() {
+            None => f.pad("INVALID"),
+            Some(level) => level.fmt(f),
+        }
+    }
+}
+
 impl fmt::Debug for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.level() {
@@ -170,6 +186,19 @@ impl fmt::Debug for Priority {
 }
 
 /// A number that is no priority, or none of this vector's.
+///
+/// ```
+/// use corelocal::{CpuId, Packed, Priority, PriorityVec};
+///
+/// assert_eq!(
+///     Priority::try_rt(0).unwrap_err().to_string(),
+///     "0 is no real-time priority; they are 1 (least urgent) to 99",
+/// );
+/// let three = PriorityVec::<Packed, 3>::try_new([CpuId::new(0)])?; // levels 0 to 2
+/// let error = PriorityVec::claim(&three, CpuId::new(0))?.set(Priority::rt(3)).unwrap_err();
+/// assert_eq!(error.to_string(), "there is no level 3; levels are 0 to 2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PriorityError {
@@ -198,7 +227,7 @@ impl fmt::Display for PriorityError {
                  98 are real-time, 99 is normal, 100 is above"
             ),
             Self::NoSuchLevel { level, levels } => {
-                write!(f, "there is no level {level}; levels are 0 to {}", levels - 1)
+                write!(f, "there is no level {level}; levels are 0 to {}", levels.saturating_sub(1))
             }
         }
     }

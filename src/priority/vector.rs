@@ -112,7 +112,8 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     }
 
     /// Takes the right to set `cpu`'s priority. `this` is anything that leads to the vector: `&`,
-    /// `&'static`, `Arc`.
+    /// `&'static`, `Arc`. (It has to lead to the same vector each time, as all of std's do. With one
+    /// that does not, levels are wrong or a call panics; nothing worse.)
     ///
     /// One atomic operation. What the CPU's last writer did happens before (edge E1).
     ///
@@ -238,6 +239,16 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// Exact while nobody sets. The layouts by level load one count (for `INVALID` all),
     /// [`ByCpu`] all shards. Zero for a level that the vector has not.
+    ///
+    /// ```
+    /// use corelocal::{CpuId, Priority, PriorityVec};
+    ///
+    /// let cpus: PriorityVec = PriorityVec::try_new((0..4).map(CpuId::new))?;
+    /// let mut slot = PriorityVec::claim(&cpus, CpuId::new(1))?;
+    /// slot.set(Priority::NORMAL)?;
+    /// assert_eq!((cpus.count(Priority::NORMAL), cpus.count(Priority::INVALID)), (1, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn count(&self, priority: Priority) -> usize {
         match priority.level() {
             Some(level) if usize::from(level) >= LEVELS => 0,
@@ -245,12 +256,25 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
         }
     }
 
-    /// The CPUs that it was made with.
+    /// The CPUs that it was made with, in a new mask.
     pub fn cpus(&self) -> CpuMask {
         self.table.registry().cpus()
     }
 
     /// The memory that it takes, all of it.
+    ///
+    /// What is on the heap lies where the heap puts it: a small table may reach into one line
+    /// more, or share the line of another.
+    ///
+    /// ```
+    /// use corelocal::{CpuId, Padded, PriorityVec};
+    ///
+    /// let ids = || (0..480).map(CpuId::new);
+    /// let padded: PriorityVec<Padded> = PriorityVec::try_new(ids())?;
+    /// let by_cpu: PriorityVec = PriorityVec::try_new(ids())?;
+    /// assert!(padded.footprint().lines() > 10 * by_cpu.footprint().lines());
+    /// # Ok::<(), corelocal::priority::OrderError>(())
+    /// ```
     pub fn footprint(&self) -> Footprint {
         Footprint::of(&self.fields())
     }
@@ -276,7 +300,7 @@ impl<L: Layout, const LEVELS: usize, W: Words> fmt::Debug for PriorityVec<L, LEV
     }
 }
 
-/// Whether a CPU suits a task: a function of the CPU, or a mask.
+/// Whether a CPU suits a task: a function of the CPU, or a mask. For [`PriorityVec::find_fit`].
 pub trait Fits {
     /// Whether `cpu` does.
     fn fits(&mut self, cpu: CpuId) -> bool;
@@ -294,8 +318,8 @@ impl Fits for &CpuMask {
     }
 }
 
-/// Cache lines of a vector, each of [`CACHE_LINE`] bytes; a line that holds
-/// several parts is counted at the first of them.
+/// Cache lines of a vector, each of [`CACHE_LINE`] bytes, from [`PriorityVec::footprint`]; a line
+/// that holds several parts is counted at the first of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Footprint {
@@ -329,7 +353,7 @@ impl Footprint {
         }
     }
 
-    /// All of them.
+    /// All of them. Times [`CACHE_LINE`], it is bytes.
     pub fn lines(&self) -> usize {
         self.structure + self.masks + self.current + self.bookkeeping
     }
