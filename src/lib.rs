@@ -23,6 +23,10 @@ pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
 
+// F3: what is built on them.
+#[cfg(feature = "std")]
+pub mod counter;
+
 pub mod docs;
 
 // Beside the floors: what models reach, and what tests can pretend.
@@ -35,8 +39,12 @@ pub mod testing;
 pub use bytemuck;
 pub use cacheline::{CACHE_LINE, CacheLine};
 pub use colocated::{CoLocated, Part};
+#[cfg(feature = "std")]
+pub use counter::{BatchedCounter, CounterRef, PerCpuCounter, PerCpuGauge};
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use counter::{CounterSet, StaticCounter, StaticGauge};
 pub use cpu::{CpuId, CpuMask, Lane};
-pub use error::{AllocError, AreaError, InitError, Moved};
+pub use error::{AllocError, AreaError, BatchError, InitError, Moved, OverLimit};
 pub use field::Field;
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use percpu::PerCpuStatic;
