@@ -197,7 +197,10 @@ pub struct OverLimit {
 impl fmt::Display for OverLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value, limit } = self;
-        write!(f, "{value} more would pass the limit of {limit}; nothing was added: add less, or wait")
+        write!(
+            f,
+            "{value} more would pass the limit of {limit}; nothing was added: add less, or wait"
+        )
     }
 }
 

@@ -57,7 +57,9 @@ impl CounterSet {
         // The table is the least of it, but it must not abort either.
         let count = len.div_ceil(Piece::MAX);
         if pieces.try_reserve_exact(count).is_err() {
-            return Err(AllocError::OutOfMemory { bytes: count.saturating_mul(size_of::<Piece>()) });
+            return Err(AllocError::OutOfMemory {
+                bytes: count.saturating_mul(size_of::<Piece>()),
+            });
         }
         for begin in (0..len).step_by(Piece::MAX) {
             pieces.push(Piece::try_zeroed(area, (len - begin).min(Piece::MAX))?);
