@@ -4,10 +4,10 @@
 
 mod common;
 
-use common::{Rng, alone, allowed, checked, pin, stress};
+use common::{Rng, allowed, alone, checked, pin, stress};
 use corelocal::{
     AllocError, Area, BatchError, BatchedCounter, CounterRef, CounterSet, OverLimit, PerCpuCounter,
-   , PerCpuGauge, StaticCounter, StaticGauge,
+    PerCpuGauge, StaticCounter, StaticGauge,
 };
 use std::cmp::Ordering as Compared;
 use std::ptr;
@@ -218,7 +218,8 @@ fn debug_tells_no_values() {
     set.get(1).unwrap().add(424_242);
     static STATIC: (StaticCounter, StaticGauge) = (StaticCounter::new(), StaticGauge::new());
     STATIC.0.add(424_242);
-    let text = format!("{counter:?} {:?} {gauge:?} {batched:?} {set:?} {STATIC:?}", counter.as_ref());
+    let text =
+        format!("{counter:?} {:?} {gauge:?} {batched:?} {set:?} {STATIC:?}", counter.as_ref());
     assert!(!text.contains("4242"), "{text}");
     assert!(text.contains("CounterSet { len: 3, .. }"), "{text}");
 }
