@@ -144,7 +144,8 @@ fn a_thread_takes_what_it_added_itself() {
             }
         }
         done.store(true, Ordering::Relaxed);
-        assert_eq!(taken + SEEN.sum(), 20_000 + other.join().unwrap());
+        let others = other.join().unwrap();
+        assert_eq!(taken + SEEN.sum(), 20_000 + others);
     });
 }
 
