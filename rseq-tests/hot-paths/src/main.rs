@@ -1,6 +1,8 @@
 //! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
 
-use corelocal::{CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter, per_cpu};
+use corelocal::{
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter, per_cpu,
+};
 use std::hint::black_box;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
