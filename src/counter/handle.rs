@@ -15,7 +15,7 @@
 //!   the taker saw. Whoever sees the replaced word sees those values, or newer ones (edge E40);
 //!   lanes only grow, so what is left never falls below zero.
 
-use crate::percpu::{PerCpuCell, PerCpuRef};
+use crate::percpu::{IterCpus, PerCpuCell, PerCpuRef};
 use core::fmt;
 
 /// A handle to a counter that only grows: a [`PerCpuCounter`](super::PerCpuCounter), one of a
@@ -56,7 +56,8 @@ impl<'a> CounterRef<'a> {
     ///
     /// Takes a load a lane: one of them Acquire, to see what the last taker saw, the others Relaxed.
     pub fn sum(self) -> u64 {
-        self.rest_after(self.0.spilled())
+        let others = self.0.iter_cpus();
+        rest(self.0.spilled(), others)
     }
 
     /// What was counted since the last take, which is counted no more: [`sum`](Self::sum) goes
@@ -71,20 +72,21 @@ impl<'a> CounterRef<'a> {
     /// thread without a CPU counted, in the meantime. Safe in signal handlers.
     pub fn take(self) -> u64 {
         loop {
+            let others = self.0.iter_cpus();
             let base = self.0.spilled();
-            let taken = self.rest_after(base);
+            let taken = rest(base, others);
             // Wrapping: below zero, by what the other lanes hold.
             if self.0.replace_spilled(base, base.wrapping_sub(taken)) {
                 return taken;
             }
         }
     }
+}
 
-    /// The sum over all lanes, if the spill lane holds `base`, which was loaded *before*: the other
-    /// way round, lanes from before a take and the word from after it would give less than zero.
-    fn rest_after(self, base: u64) -> u64 {
-        self.0.iter_cpus().fold(base, |sum, (_, cell)| sum.wrapping_add(cell.load()))
-    }
+/// The sum over all lanes, if the spill lane holds `base`, which was loaded *before*: the other way
+/// round, lanes from before a take and the word from after it would give less than zero.
+fn rest(base: u64, others: IterCpus<'_, PerCpuCell<u64>>) -> u64 {
+    others.fold(base, |sum, (_, cell)| sum.wrapping_add(cell.load()))
 }
 
 impl fmt::Debug for CounterRef<'_> {

@@ -108,7 +108,7 @@ impl CounterSet {
         let mut sums = Vec::with_capacity(self.len);
         for piece in &self.pieces {
             let begin = sums.len();
-            // The spill lane before the others: see `CounterRef::rest_after`.
+            // The spill lane before the others: see `CounterRef::sum`.
             sums.extend((0..piece.len()).filter_map(|index| Some(piece.get(index)?.spilled())));
             let cpus = piece.get(0).map_or(0, |first| first.cpus());
             for lane in 0..cpus {

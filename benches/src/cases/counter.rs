@@ -11,9 +11,10 @@ use super::peers::{
 use crate::threads::{self, Op, on_two};
 use crate::{Case, Sample};
 use corelocal::{BatchedCounter, CounterSet, PerCpuCounter, StaticCounter};
+use crossbeam_utils::CachePadded;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread;
 
 pub(super) const BASELINE: &str = "PerCpuCell";
@@ -140,6 +141,29 @@ impl Counters for Limited {
     }
 }
 
+/// What keeps a limit otherwise.
+struct SharedLimited([CachePadded<AtomicI64>; COUNTERS]);
+
+impl Counters for SharedLimited {
+    const NAME: &'static str = "shared AtomicI64 with a limit";
+
+    fn new() -> Self {
+        Self(std::array::from_fn(|_| CachePadded::default()))
+    }
+
+    #[inline]
+    fn add(&self, which: usize) {
+        let more = |old: i64| old.checked_add(1).filter(|new| *new < black_box(i64::MAX));
+        // Relaxed: a count orders nothing.
+        let added = self.0[which].fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        black_box(added.is_ok());
+    }
+
+    fn sum(&self, which: usize) -> u64 {
+        self.0[which].load(Ordering::Relaxed) as u64
+    }
+}
+
 fn add_scene(mask: usize, threads: usize) -> String {
     let counters = if mask == 0 { "1 counter" } else { "16 counters in turn" };
     format!("add, {counters}, {threads} thread{}", if threads > 1 { "s" } else { "" })
@@ -165,6 +189,7 @@ fn adds(mask: usize, threads: usize) -> Vec<Case> {
         add::<Set>(mask, threads, Set::NAME),
         add::<Batched>(mask, threads, Batched::NAME),
         add::<Limited>(mask, threads, Limited::NAME),
+        add::<SharedLimited>(mask, threads, SharedLimited::NAME),
         add::<Shared>(mask, threads, Shared::NAME),
         add::<Padded>(mask, threads, Padded::NAME),
         add::<Contatori>(mask, threads, Contatori::NAME),
@@ -281,5 +306,6 @@ mod tests {
         counts::<Batched>();
         counts::<Root>();
         counts::<Limited>();
+        counts::<SharedLimited>();
     }
 }
