@@ -469,6 +469,6 @@ fn the_lanes_of_counters_are_a_property_of_their_area() {
     let batched = BatchedCounter::in_area(&area, 2).unwrap();
     let text = format!("{:?} {batched:?}", PerCpuCounter::in_area(&area).unwrap());
     assert!(text.contains("lanes: 101"), "{text}");
-    // 101 leaves, 26 nodes over them, 7 over those, 2, and the root.
-    assert_eq!(batched.error_bound(), 101 + 26 * 4 + 7 * 16 + 2 * 64);
+    // 100 CPUs and the spill lane; 25 nodes over the CPUs, 7 over those, 2, and the root.
+    assert_eq!(batched.error_bound(), 101 + 25 * 4 + 7 * 16 + 2 * 64);
 }

@@ -12,14 +12,14 @@ use core::fmt;
 /// bound on how far that is off.
 ///
 /// Each lane passes on to a tree of shared words what it has counted, a batch at a time; the root
-/// is what [`read`](Self::read) loads. With `N` lanes and a batch of `B` it is off by at most
+/// is what [`read`](Self::read) loads. With `N` CPUs and a batch of `B` it is off by at most
 /// [`error_bound`](Self::error_bound), which is about `N * B / 2 * log4 N`. [`sum`](Self::sum) goes
 /// through the lanes and is exact, [`compare`](Self::compare) does so only where the root cannot
 /// tell, and [`limited_add`](Self::limited_add) does not pass a limit.
 ///
 /// An `add` is a section that tells what was there before; one in `B` (or fewer, if what is added
 /// varies) goes on to the tree with a locked instruction or a few. 8 bytes a lane, 16 more for what
-/// `limited_add` sets aside, and two cache lines for each node: about one for every three lanes.
+/// `limited_add` sets aside, and two cache lines for each node: about one for every three CPUs.
 /// Lock-free, and safe in signal handlers.
 ///
 /// ```
@@ -82,7 +82,7 @@ impl BatchedCounter {
     ///
     /// [`BatchError`]; nothing was allocated.
     pub fn in_area(area: &Area, batch: u64) -> Result<Self, BatchError> {
-        let tree = Tree::try_new(area.lanes(), batch)?;
+        let tree = Tree::try_new(area.lanes() - 1, batch)?;
         Ok(Self { lanes: zeros(area)?, tree, reserve: Reserve::try_new(area)? })
     }
 
@@ -119,7 +119,7 @@ impl BatchedCounter {
     /// While nobody is in the middle of an update, off by at most
     /// [`error_bound`](Self::error_bound). An update that is interrupted between its lane and the
     /// root withholds what it is carrying: at most its own value, rounded up to the batch of the
-    /// tree's topmost nodes (the counter's own up to four lanes, four times that up to sixteen,
+    /// tree's topmost nodes (the counter's own up to four CPUs, four times that up to sixteen,
     /// and so on).
     #[inline]
     pub fn read(&self) -> i64 {

@@ -13,14 +13,14 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Leaves of zero.
+    /// Leaves of zero: one for each CPU, and the spill lane's.
     ///
     /// # Panics
     ///
     /// If the batch is no power of two.
-    pub fn new(leaves: usize, batch: u64) -> Self {
-        let tree = Tree::try_new(leaves, batch).expect("a power of two");
-        Self { leaves: (0..leaves).map(|_| AtomicU64::new(0)).collect(), tree }
+    pub fn new(cpus: usize, batch: u64) -> Self {
+        let tree = Tree::try_new(cpus, batch).expect("a power of two");
+        Self { leaves: (0..=cpus).map(|_| AtomicU64::new(0)).collect(), tree }
     }
 
     /// An update of a leaf, which is one step as a section's commit is.
