@@ -43,7 +43,7 @@ use core::fmt;
 /// instruction, no allocation, no lock, no panic; safe in signal handlers, in a forked child and in
 /// the destructors of thread-locals. All updates are relaxed: a count orders nothing.
 ///
-/// For a counter in a static there is [`StaticCounter`](crate::counter::StaticCounter).
+/// For a counter in a static there is [`StaticCounter`].
 ///
 /// ```
 /// use corelocal::PerCpuCounter;
