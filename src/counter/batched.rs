@@ -19,7 +19,9 @@ use core::fmt;
 ///
 /// An `add` is a section that tells what was there before; one in `B` (or fewer, if what is added
 /// varies) goes on to the tree with a locked instruction or a few. 8 bytes a lane, 16 more for what
-/// `limited_add` sets aside, and two cache lines for each node: about one for every three CPUs.
+/// `limited_add` sets aside, and two cache lines for each node: about one for every three CPUs. The
+/// value itself holds the root, alone in its lines: some hundred bytes, to be kept in a static, a field
+/// or an `Arc` and not moved about.
 /// Lock-free, and safe in signal handlers.
 ///
 /// ```

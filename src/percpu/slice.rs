@@ -70,18 +70,6 @@ impl<W: Number> PerCpuSlice<W> {
         // * zero is a cell, in every lane; the cells are shared only while `self` is borrowed.
         Some(unsafe { PerCpuRef::from_lane0(cell) })
     }
-
-    /// The cells of the CPU lane `lane`, side by side; none if there is no such lane.
-    pub(crate) fn lane(&self, lane: usize) -> &[PerCpuCell<W>] {
-        let there = self.get(0).is_some_and(|first| lane < first.cpus());
-        if !there {
-            return &[];
-        }
-        // SAFETY: the lanes of a block lie `STRIDE` apart in one mapping.
-        let first = unsafe { self.lane0.byte_add(lane * PerCpuRef::<PerCpuCell<W>>::STRIDE) };
-        // SAFETY: `len` cells lie there, initialised, and shared only while `self` is borrowed.
-        unsafe { core::slice::from_raw_parts(first.as_ptr(), self.len) }
-    }
 }
 
 impl<W: Number> Drop for PerCpuSlice<W> {
