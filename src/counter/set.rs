@@ -103,7 +103,9 @@ impl CounterSet {
     /// Takes what a sum of each takes: a load a lane. Live sums are not of one moment.
     #[must_use]
     pub fn sums(&self) -> Vec<u64> {
-        self.iter().map(CounterRef::sum).collect()
+        let mut sums = Vec::with_capacity(self.len);
+        sums.extend(self.iter().map(CounterRef::sum));
+        sums
     }
 }
 
