@@ -40,8 +40,6 @@ use crate::field;
 use crate::field::Field;
 
 pub use part::{HasPart, Part};
-#[doc(hidden)]
-pub use zeroed::{__Zeroable, __Zeroed};
 
 /// Up to three values side by side, in this order, with the first at offset 0.
 ///
