@@ -60,7 +60,13 @@ cacheline_struct! {
 
 #[test]
 fn generic() {
-    let g = Generic { _edge0: Edge::new(), value: 3u8, _edge1: Edge::new(), name: "x", _proof: Proof::new() };
+    let g = Generic {
+        _edge0: Edge::new(),
+        value: 3u8,
+        _edge1: Edge::new(),
+        name: "x",
+        _proof: Proof::new(),
+    };
     println!("{}", Generic::<u8>::LAYOUT);
     println!("{g:?}");
 }

@@ -105,7 +105,7 @@ macro_rules! cacheline_group {
 macro_rules! __cacheline_map {
     (
         {
-            [$($meta:tt)*] [$vis:vis] $name:ident $whole:path;
+            [$($meta:tt)*] [$($vis:tt)*] $name:ident $whole:path;
             [$({ $access:ident $set:tt $limit:tt })*]
         }
         [$($partial:tt)?]
@@ -114,7 +114,7 @@ macro_rules! __cacheline_map {
     ) => {
         $($meta)*
         #[allow(unused_doc_comments)]
-        $vis const $name: $crate::cacheline::Layout<'static> = $crate::cacheline::Layout::new(
+        $($vis)* const $name: $crate::cacheline::Layout<'static> = $crate::cacheline::Layout::new(
             stringify!($whole),
             ::core::mem::size_of::<$whole>(),
             ::core::mem::align_of::<$whole>(),

@@ -371,8 +371,8 @@ impl<'a> Broken<'a> {
                 let m = m.text(", which is aligned to ").number(self.align).text(" bytes only");
                 m.text("; limit: lines of ").number(self.line).text(" bytes to itself")
             }
-            BrokenKind::NotHeld { name: _ } => {
-                self.blamed(m).text(" is no member; limit: holds it")
+            BrokenKind::NotHeld { name } => {
+                self.blamed(m).text(" is no member; limit: holds(").text(name).text(")")
             }
             BrokenKind::Outside { first, last } => {
                 let m = self.blamed(m).text(" does not lie within the limit, from ");
