@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 
 use super::Layout;
 use super::holes::GapKind;
-use super::text::{Lines, Row};
+use super::text::{Counted, Lines, Row};
 
 /// Colours of groups, in turn: light enough for black names, and apart for people who do not tell
 /// red from green.
@@ -17,10 +17,11 @@ const PLAIN: &str = "#e9e9e6";
 const MARGIN: usize = 16;
 /// Room for `line 12` and the offset, left of the boxes.
 const LABELS: usize = 76;
-const HEAD: usize = 58;
+const HEAD: usize = 68;
 const ROW: usize = 54;
 const BETWEEN: usize = 8;
 const LEGEND: usize = 30;
+const TEXT: usize = 16;
 /// A character of a monospaced font is this many thousandths of its size wide.
 const ASPECT: usize = 602;
 
@@ -67,7 +68,7 @@ impl Drawing<'_> {
         let map = &self.layout;
         let width = 2 * MARGIN + LABELS + map.line * self.byte;
         let below = HEAD + map.lines() * (ROW + BETWEEN);
-        let height = below + LEGEND + MARGIN;
+        let height = below + LEGEND + map.accesses.len() * TEXT + MARGIN;
         writeln!(
             out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -89,6 +90,7 @@ impl Drawing<'_> {
             self.boxes(out, row)?;
         }
         self.legend(out, below)?;
+        self.operations(out, below + LEGEND)?;
         out.push_str("</svg>\n");
         Ok(())
     }
@@ -113,7 +115,11 @@ impl Drawing<'_> {
         )?;
         for at in (0..map.line).step_by(8) {
             let x = self.x(at);
-            writeln!(out, "<text x=\"{x}\" y=\"54\" font-size=\"9\" fill=\"#777\">+{at}</text>")?;
+            writeln!(
+                out,
+                "<text x=\"{x}\" y=\"{}\" font-size=\"9\" fill=\"#777\">+{at}</text>",
+                HEAD - 5
+            )?;
         }
         Ok(())
     }
@@ -207,9 +213,7 @@ impl Drawing<'_> {
             )
         };
         match is_start {
-            true if width >= 56 => {
-                small(format_args!("{offset}, {}", bytes(piece.row.size())), out)
-            }
+            true if width >= 56 => small(format_args!("@{offset}, {} B", piece.row.size()), out),
             false if width >= 80 => small(format_args!("continued"), out),
             _ => Ok(()),
         }
@@ -230,9 +234,8 @@ impl Drawing<'_> {
             "<text x=\"{x}\" y=\"{y}\" font-size=\"10\" fill=\"#666\" text-anchor=\"middle\" \
              stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\">{name}</text>\n\
              <text x=\"{x}\" y=\"{}\" font-size=\"9\" fill=\"#666\" text-anchor=\"middle\" \
-             stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\">{}</text>",
+             stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\">{size} B</text>",
             y + 15,
-            bytes(size),
         )
     }
 
@@ -257,6 +260,21 @@ impl Drawing<'_> {
         Ok(())
     }
 
+    fn operations(&self, out: &mut String, y: usize) -> fmt::Result {
+        let x = MARGIN + LABELS;
+        for (at, access) in self.layout.accesses.iter().enumerate() {
+            let lines = self.layout.lines_of_access(access);
+            writeln!(
+                out,
+                "<text x=\"{x}\" y=\"{}\" font-size=\"11\">{} touches {}</text>",
+                y + (at + 1) * TEXT,
+                Escaped(access.name),
+                Counted(&lines),
+            )?;
+        }
+        Ok(())
+    }
+
     fn colour(&self, group: Option<&str>) -> &'static str {
         let at = self.layout.groups.iter().position(|own| Some(own.name) == group);
         at.map_or(PLAIN, |at| COLOURS[at % COLOURS.len()])
@@ -276,19 +294,6 @@ fn name_of(kind: GapKind) -> &'static str {
         GapKind::Hole => "hole",
         GapKind::Padding => "padding",
         GapKind::Unlisted => "not listed",
-    }
-}
-
-fn bytes(size: usize) -> Bytes {
-    Bytes(size)
-}
-
-/// `1 byte`, `8 bytes`.
-struct Bytes(usize);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} B", self.0)
     }
 }
 
