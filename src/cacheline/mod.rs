@@ -26,6 +26,7 @@ pub use define::__mapped;
 #[doc(hidden)]
 pub use edge::__edge_if;
 pub use edge::{Checked, Edge, Proof};
+pub(crate) use layout::Message;
 pub use layout::{
     Access, Broken, BrokenKind, Diff, Gap, GapKind, Gaps, Group, Layout, LayoutField, Limit,
     LineSet, Rule, Touch, UnknownField,

@@ -4,11 +4,15 @@
 
 use bytemuck::Zeroable;
 
-use super::CoLocated;
+use super::{CoLocated, Placement};
 use crate::cacheline::{Aligned, Bytes, CacheLine, Edge, LineCount, Lines};
 
-// SAFETY: zero bytes are a value of each part, and any bytes are fine between them.
-unsafe impl<A: Zeroable, B: Zeroable, C: Zeroable> Zeroable for CoLocated<A, B, C> {}
+// SAFETY: zero bytes are a value of each part and of what a placement adds, and any bytes are fine
+// between them.
+unsafe impl<A: Zeroable, B: Zeroable, C: Zeroable, P: Placement> Zeroable
+    for CoLocated<A, B, C, P>
+{
+}
 
 // SAFETY: zero bytes are a value of `T`; the aligner has no bytes, and the padding takes any.
 unsafe impl<T: Zeroable, const N: usize> Zeroable for CacheLine<T, N> where Lines<N>: LineCount {}

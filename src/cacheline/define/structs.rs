@@ -213,6 +213,6 @@ macro_rules! __cacheline_struct {
             const CHECKED: () = Self::CHECKED;
         }
 
-        $crate::__zeroable! { $name [$($impl)*] [$($args)*] [$($where)*] $([$ty])* }
+        $crate::__zeroable! { $name [$($impl)*] [$($args)*] [$($where)*] $($field [$ty])* }
     };
 }

@@ -1,7 +1,7 @@
 //! Text put together in constants, for messages of the compiler.
 
 /// As much text as a message needs; what does not fit is cut off.
-pub(super) struct Message {
+pub(crate) struct Message {
     bytes: [u8; Self::CAPACITY],
     len: usize,
 }
@@ -9,11 +9,11 @@ pub(super) struct Message {
 impl Message {
     const CAPACITY: usize = 1024;
 
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { bytes: [0; Self::CAPACITY], len: 0 }
     }
 
-    pub(super) const fn text(mut self, text: &str) -> Self {
+    pub(crate) const fn text(mut self, text: &str) -> Self {
         let text = text.as_bytes();
         // All or nothing, so that no character is cut in two.
         if text.len() <= Self::CAPACITY - self.len {
@@ -27,7 +27,7 @@ impl Message {
         self
     }
 
-    pub(super) const fn number(self, number: usize) -> Self {
+    pub(crate) const fn number(self, number: usize) -> Self {
         let mut digits = [0; 20];
         let (mut at, mut rest) = (digits.len(), number);
         loop {
@@ -45,7 +45,7 @@ impl Message {
         }
     }
 
-    pub(super) const fn as_str(&self) -> &str {
+    pub(crate) const fn as_str(&self) -> &str {
         let (text, _) = self.bytes.split_at(self.len);
         match core::str::from_utf8(text) {
             Ok(text) => text,

@@ -15,6 +15,7 @@ pub use broken::{Broken, BrokenKind};
 pub use diff::Diff;
 pub use holes::{Gap, GapKind, Gaps};
 pub use lines::{LineSet, UnknownField};
+pub(crate) use message::Message;
 
 /// A map of a struct: its fields, its groups, and the fields that operations touch.
 ///
