@@ -11,6 +11,7 @@
     reason = "only the layout of these structs is used"
 )]
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
@@ -78,7 +79,9 @@ fn main() -> ExitCode {
     println!("{}", Connection::LAYOUT);
     println!("{}", Connection::LAYOUT.diff(&GROWN));
 
-    let Some(file) = std::env::args_os().nth(1) else { return ExitCode::SUCCESS };
+    let Some(file) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        return ExitCode::SUCCESS;
+    };
     match std::fs::write(&file, Connection::LAYOUT.to_svg()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -20,7 +20,7 @@ cacheline_struct! {
         group hot(lines <= 2, bytes <= 2 * size_of::<u64>(), holds(running, count, absent)) {
             /// How many run.
             pub(crate) running: u32,
-            #[cfg(all())]
+            #[cfg(not(any()))]
             count: i32,
             #[cfg(any())]
             absent: i32,
@@ -210,7 +210,7 @@ mod someone_else {
         pub(super) head: u64,
         pub(super) tail: T,
         pub(super) end: [u8; 0],
-        #[cfg(all())]
+        #[cfg(not(any()))]
         pub(super) name: [u8; 1000],
     }
 }
@@ -222,7 +222,7 @@ layout_map! {
         group ends(within(begin ..= end), bytes <= 12, aligned, holds(head, tail)) { head, tail },
         begin,
         end,
-        #[cfg(all())]
+        #[cfg(not(any()))]
         name,
         #[cfg(any())]
         absent,

@@ -1,6 +1,7 @@
 //! [`Layout`]: where each byte of a struct lies, as a value.
 
 mod broken;
+mod check;
 mod diff;
 mod holes;
 mod lines;

@@ -1,11 +1,14 @@
 //! A map as a drawing.
 
+mod name;
+
 use alloc::string::String;
 use core::fmt::{self, Write};
 
 use super::Layout;
 use super::holes::GapKind;
 use super::text::{Counted, Lines, Row};
+use name::{Cut, Escaped, Style};
 
 /// Colours of groups, in turn: light enough for black names, and apart for people who do not tell
 /// red from green.
@@ -174,8 +177,8 @@ impl Drawing<'_> {
         Ok(())
     }
 
-    /// The name as large as the box allows, upright where that is larger, cut off as the last
-    /// resort; below it, where there is room, the offset.
+    /// The name as large as the box allows, on two lines or upright where that is larger, cut off
+    /// as the last resort; below it, where there is room, the offset.
     fn write_name(
         &self,
         out: &mut String,
@@ -183,27 +186,35 @@ impl Drawing<'_> {
         name: &str,
         width: usize,
     ) -> fmt::Result {
-        let chars = name.chars().count().max(1);
-        let fit = |room: usize| (room.saturating_sub(6) * 1000 / (chars * ASPECT)).min(12);
-        let (across, upright) = (fit(width), fit(ROW).min(width.saturating_sub(2)));
+        let style = Style::of(name, width);
         let (x, y) = (self.x(piece.from) + width / 2, Self::y(piece.line) + ROW / 2);
-        let is_upright = across < 7 && upright > across;
-        let size = if is_upright { upright } else { across }.max(6);
-        let room = if is_upright { ROW } else { width };
-        let text = Cut(name, room.saturating_sub(2) * 1000 / (size * ASPECT));
-        if is_upright {
-            let x = x + size / 3;
-            return writeln!(
-                out,
-                "<text transform=\"translate({x} {y}) rotate(-90)\" font-size=\"{size}\" \
-                 text-anchor=\"middle\">{text}</text>"
-            );
+        let room = if style.is_upright { ROW } else { width };
+        let room = room.saturating_sub(2) * 1000 / (style.size * ASPECT);
+        let step = style.size as isize + 1;
+        let count = style.words.len() as isize;
+        for (at, words) in style.words.into_iter().enumerate() {
+            // How far below the middle of the box (left of it, when upright) the words stand.
+            let aside = (2 * at as isize - count + 1) * step / 2;
+            let (size, text) = (style.size, Cut(words, room));
+            match style.is_upright {
+                true => writeln!(
+                    out,
+                    "<text transform=\"translate({} {y}) rotate(-90)\" font-size=\"{size}\" \
+                     text-anchor=\"middle\">{text}</text>",
+                    x as isize + aside + style.size as isize / 3,
+                )?,
+                false => writeln!(
+                    out,
+                    "<text x=\"{x}\" y=\"{}\" font-size=\"{size}\" \
+                     text-anchor=\"middle\">{text}</text>",
+                    y as isize + aside - 1,
+                )?,
+            }
         }
-        writeln!(
-            out,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"middle\">{text}</text>"
-        )?;
-        let (offset, below) = (piece.row.offset(), y + 15);
+        if style.is_upright {
+            return Ok(());
+        }
+        let (offset, below) = (piece.row.offset(), y + ROW / 2 - 7);
         let is_start = piece.line == offset / self.layout.line;
         let small = |text: fmt::Arguments<'_>, out: &mut String| {
             writeln!(
@@ -294,40 +305,5 @@ fn name_of(kind: GapKind) -> &'static str {
         GapKind::Hole => "hole",
         GapKind::Padding => "padding",
         GapKind::Unlisted => "not listed",
-    }
-}
-
-/// A name that is too long loses its end.
-struct Cut<'a>(&'a str, usize);
-
-impl fmt::Display for Cut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(name, room) = *self;
-        match name.char_indices().nth(room.saturating_sub(1)) {
-            Some((end, last)) if end + last.len_utf8() < name.len() => {
-                write!(f, "{}\u{2026}", Escaped(&name[..end]))
-            }
-            _ => write!(f, "{}", Escaped(name)),
-        }
-    }
-}
-
-/// Text as XML wants it.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                // Not allowed in XML, not even as references.
-                c if c.is_control() => f.write_char('\u{fffd}')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
     }
 }
