@@ -195,7 +195,6 @@ where
 }
 
 colocated! { struct Single { only: String } }
-colocated! { struct Borrows<'a, 'b> { one: &'a str, other: &'b str } }
 
 fn state(name: &str, depth: u32) -> CfsTgState<'_, Vec<u8>> {
     CfsTgState {
@@ -232,8 +231,6 @@ fn named_parts_know_each_other() {
     assert_eq!(part.whole().cfs_rq().running.get(), 8);
     assert_eq!(part.whole().stats().extra, [1, 2]);
     assert_eq!((part.whole().stats().name, *part.whole().r#type()), ("a", 9));
-    let borrows = Borrows { one: "a", other: "b" };
-    assert_eq!((*borrows.one(), *borrows.one().sibling::<1>()), ("a", "b"));
     let single = Single { only: "x".into() };
     assert_eq!(single.only().get(), &single.only().whole().only);
 }

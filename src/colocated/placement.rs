@@ -15,18 +15,11 @@ mod sealed {
     use super::Zeroable;
     use core::hash::Hash;
 
-    /// Fields without values.
-    pub trait Filler:
-        Copy + Default + Eq + Hash + Zeroable + Send + Sync + Unpin + 'static
-    {
-    }
-    impl<T: Copy + Default + Eq + Hash + Zeroable + Send + Sync + Unpin + 'static> Filler for T {}
-
     pub trait Sealed {
         /// What lies between two parts.
-        type Between: Filler;
+        type Between: Copy + Default + Eq + Hash + Zeroable + Send + Sync + Unpin + 'static;
         /// What lies behind the last.
-        type Behind: Filler;
+        type Behind: Copy + Default + Eq + Hash + Zeroable + Send + Sync + Unpin + 'static;
         const BETWEEN: Self::Between;
         const BEHIND: Self::Behind;
         const IS_APART: bool;

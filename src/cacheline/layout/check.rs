@@ -14,20 +14,20 @@ impl<'a> Layout<'a> {
     /// use corelocal::cacheline_struct;
     ///
     /// cacheline_struct! {
-    ///     #[repr(align(512))]
+    ///     #[repr(align(1024))]
     ///     struct Queue {
     ///         group hot(lines <= 1) { running: u32 }
-    ///         name: [u64; 5],
+    ///         name: [u64; 63],
     ///         group cold(apart(hot)) { created: [u64; 8] }
     ///     }
     /// }
     /// # let _ = |queue: Queue| (queue.running, queue.name, queue.created);
-    /// assert_eq!(Queue::LAYOUT.with_line(32).broken(), None);
-    /// let broken = Queue::LAYOUT.with_line(128).broken().unwrap();
+    /// assert_eq!(Queue::LAYOUT.with_line(512).broken(), None);
+    /// let broken = Queue::LAYOUT.with_line(1024).broken().unwrap();
     /// assert_eq!(
     ///     broken.to_string(),
-    ///     "Queue: group cold: member created (offset 48, size 64) shares a line with running \
-    ///      (offset 0, size 4); limit: no common line of 128 bytes with group hot",
+    ///     "Queue: group cold: member created (offset 512, size 64) shares a line with running \
+    ///      (offset 0, size 4); limit: no common line of 1024 bytes with group hot",
     /// );
     /// ```
     pub const fn broken(&self) -> Option<Broken<'a>> {
