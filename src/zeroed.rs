@@ -11,38 +11,51 @@ pub use bytemuck::Zeroable as __Zeroable;
 /// Carries the bound `T: Zeroable` into a `where` clause of a macro's impl.
 ///
 /// A plain `where Concrete: Zeroable` must hold, or rustc refuses the impl; with a lifetime of a
-/// `for<'a>` in it, it may fail, and then the impl is not there. That is what the macros want. `AT`
-/// is the field's number: two bounds that differ in lifetimes only are one too many for rustc.
+/// `for<'a>` in it, it may fail, and then the impl is not there. That is what the macros want.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct __Zeroed<'a, T, const AT: usize>(PhantomData<(&'a (), T)>);
+pub struct __Zeroed<'a, T>(PhantomData<(&'a (), T)>);
 
 // SAFETY: it has no bytes.
-unsafe impl<T: Zeroable, const AT: usize> Zeroable for __Zeroed<'_, T, AT> {}
+unsafe impl<T: Zeroable> Zeroable for __Zeroed<'_, T> {}
 
-/// Implements `Zeroable` for a `repr(C)` struct with exactly these fields, if all have it.
+/// A list of types, for one bound instead of one a field: of two bounds that differ in lifetimes
+/// only, rustc does not know which to take.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct __Types<A, B, C, D, Rest>(PhantomData<(A, B, C, D, Rest)>);
+
+// SAFETY: it has no bytes.
+unsafe impl<A, B, C, D, Rest> Zeroable for __Types<A, B, C, D, Rest>
+where
+    A: Zeroable,
+    B: Zeroable,
+    C: Zeroable,
+    D: Zeroable,
+    Rest: Zeroable,
+{
+}
+
+/// Implements `Zeroable` for a `repr(C)` struct with exactly these types of fields, if all have it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __zeroable {
-    (
-        $name:ident [$($impl:tt)*] [$($args:tt)*] [$($where:tt)*]
-        $($field:ident [$ty:ty])*
-    ) => {
-        const _: () = {
-            // Counts the fields: `Count::field as usize`.
-            #[allow(non_camel_case_types, dead_code, clippy::upper_case_acronyms)]
-            enum __Count { $($field),* }
-
-            // SAFETY: zero bytes are a value of each field (each is asked for), the struct is
-            // `repr(C)` and has no other fields with bytes, and any bytes are fine between them.
-            #[allow(single_use_lifetimes)]
-            unsafe impl $($impl)* $crate::zeroed::__Zeroable for $name $($args)*
-            where
-                $(for<'__zeroed>
-                    $crate::zeroed::__Zeroed<'__zeroed, $ty, { __Count::$field as usize }>:
-                        $crate::zeroed::__Zeroable,)*
-                $($where)*
-            {}
-        };
+    ($name:ident [$($impl:tt)*] [$($args:tt)*] [$($where:tt)*] $([$ty:ty])*) => {
+        // SAFETY: zero bytes are a value of each field (each is asked for), the struct is `repr(C)`
+        // and has no other fields with bytes, and any bytes are fine between the fields.
+        #[allow(single_use_lifetimes)]
+        unsafe impl $($impl)* $crate::zeroed::__Zeroable for $name $($args)*
+        where
+            for<'__zeroed> $crate::zeroed::__Zeroed<'__zeroed, $crate::__zeroable!(@types $($ty,)*)>:
+                $crate::zeroed::__Zeroable,
+            $($where)*
+        {}
     };
+    (@types $a:ty, $b:ty, $c:ty, $d:ty, $($rest:ty,)*) => {
+        $crate::zeroed::__Types<$a, $b, $c, $d, $crate::__zeroable!(@types $($rest,)*)>
+    };
+    (@types $a:ty, $($rest:ty,)*) => {
+        $crate::zeroed::__Types<$a, (), (), (), $crate::__zeroable!(@types $($rest,)*)>
+    };
+    (@types) => { () };
 }

@@ -203,6 +203,25 @@ fn structs_without_bytes_have_maps_without_rows() {
     assert_eq!(OnlyEmptyGroup::LAYOUT.lines_of_group("none").count(), 0);
 }
 
+cacheline_struct! {
+    /// A field that a configuration moves.
+    #[derive(Default)]
+    #[repr(align(64))]
+    struct Moved {
+        group hot { running: u32, #[cfg(any())] waiting: u32 }
+        group cold { created: [u64; 20], #[cfg(not(any()))] waiting: u32 }
+    }
+    touches wake { mut running, mut waiting } in <= 15 lines;
+}
+
+#[test]
+fn a_field_stands_where_its_cfg_says() {
+    let field = Moved::LAYOUT.field("waiting").expect("one of the two");
+    assert_eq!((field.offset, field.group), (168, Some("cold")));
+    let moved = Moved { created: [0; 20], ..Zeroable::zeroed() };
+    assert_eq!(moved.running + moved.waiting + moved.created[0] as u32, 0);
+}
+
 mod someone_else {
     #[repr(C, align(1024))]
     pub(super) struct Theirs<T> {

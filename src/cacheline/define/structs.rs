@@ -8,7 +8,7 @@
 ///
 /// #[derive(Default)]
 /// #[repr(align(64))]
-/// pub struct SchedAvg([u64; 8]);
+/// pub struct SchedAvg([u64; 24]);
 ///
 /// cacheline_struct! {
 ///     /// What a CPU runs.
@@ -213,6 +213,6 @@ macro_rules! __cacheline_struct {
             const CHECKED: () = Self::CHECKED;
         }
 
-        $crate::__zeroable! { $name [$($impl)*] [$($args)*] [$($where)*] $($field [$ty])* }
+        $crate::__zeroable! { $name [$($impl)*] [$($args)*] [$($where)*] $([$ty])* }
     };
 }
