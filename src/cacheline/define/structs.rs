@@ -139,7 +139,8 @@ macro_rules! cacheline_struct {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __cacheline_struct {
-    // Without generics the layout is known at once, and so are its faults.
+    // Without generics the layout is known at once, and so are its faults. (rustc looks at such a
+    // constant anyway, but does not promise to.)
     (
         { [$($meta:tt)*] [$vis:vis] $name:ident [] [] [$($where:tt)*] $accesses:tt }
         [$($decl:tt)*] $members:tt $groups:tt
