@@ -290,7 +290,8 @@ mod variants {
                     ($cfs_rq, $se),
                 )),*];
                 for (name, cfs_rq, se, sizes) in table {
-                    assert_eq!((cfs_rq.size(), se.size()), sizes, "{name}");
+                    // Where lines are larger, the second group is not aligned, and takes less.
+                    assert!(CACHE_LINE != 64 || (cfs_rq.size(), se.size()) == sizes, "{name}");
                     // Larger ones than this build's, since bytes were placed for that.
                     for line in [64, 128, 256].into_iter().filter(|line| *line >= CACHE_LINE) {
                         for map in [cfs_rq, se] {
