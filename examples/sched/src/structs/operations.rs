@@ -37,7 +37,7 @@ pub struct Maps {
 }
 
 /// All kernels, in their order in time.
-pub const KERNELS: [Maps; 4] = [
+pub static KERNELS: [Maps; 4] = [
     Maps::of("6.14", v6_14::CfsRq::LAYOUT, v6_14::SchedEntity::LAYOUT),
     Maps::of("reorder", reorder::CfsRq::LAYOUT, reorder::SchedEntity::LAYOUT),
     Maps::of("7.2", v7_2::CfsRq::LAYOUT, v7_2::SchedEntity::LAYOUT),
