@@ -36,11 +36,27 @@ where
 {
 }
 
+/// All zero bytes; the build fails where a check of `W`'s does.
+///
+/// # Safety
+///
+/// Zero bytes must be a `W`.
+#[doc(hidden)]
+#[inline]
+pub unsafe fn __zero<W>() -> W {
+    // SAFETY: the caller's promise.
+    unsafe { core::mem::zeroed() }
+}
+
 /// Implements `Zeroable` for a `repr(C)` struct with exactly these types of fields, if all have it.
+///
+/// `CHECK` is a constant to evaluate wherever zero bytes are made into such a struct.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __zeroable {
-    ($name:ident [$($impl:tt)*] [$($args:tt)*] [$($where:tt)*] $([$ty:ty])*) => {
+    (
+        $name:ident [$($impl:tt)*] [$($args:tt)*] [$($where:tt)*] [$($check:expr)?] $([$ty:ty])*
+    ) => {
         // SAFETY: zero bytes are a value of each field (each is asked for), the struct is `repr(C)`
         // and has no other fields with bytes, and any bytes are fine between the fields.
         #[allow(single_use_lifetimes)]
@@ -49,7 +65,16 @@ macro_rules! __zeroable {
             for<'__zeroed> $crate::zeroed::__Zeroed<'__zeroed, $crate::__zeroable!(@types $($ty,)*)>:
                 $crate::zeroed::__Zeroable,
             $($where)*
-        {}
+        {
+            $(
+                #[inline]
+                fn zeroed() -> Self {
+                    const { $check }
+                    // SAFETY: that is what this impl says.
+                    unsafe { $crate::zeroed::__zero() }
+                }
+            )?
+        }
     };
     (@types $a:ty, $b:ty, $c:ty, $d:ty, $($rest:ty,)*) => {
         $crate::zeroed::__Types<$a, $b, $c, $d, $crate::__zeroable!(@types $($rest,)*)>

@@ -9,7 +9,8 @@
 //! ```text
 //! // fail: E0505 E0597     one of these errors must be reported, and no other
 //! // phrase: one class     words of OUR OWN messages (never rustc's) that must be there; optional
-//! // emit: obj             generate code too: a `const` check in a generic function fails there; optional
+//! // emit: obj             generate code too: a `const` check in a generic function fails there;
+//! //                       with and without optimisation; optional
 //! ```
 //!
 //! The crate is built once more, by `cargo build` into a directory of its own, instead of looking
@@ -93,7 +94,7 @@ impl Case {
     }
 
     fn compile(&self, library: &Library, cfg: &str) -> Output {
-        compile(library, &self.path, cfg, self.emit)
+        compile(library, &self.path, cfg, self.emit, &[])
     }
 
     /// Compiles both halves.
@@ -112,12 +113,20 @@ impl Case {
         }
     }
 
+    /// Code is generated in two ways; what fails without optimisation could be left out with it.
     fn check_fail(&self, library: &Library) -> Result<(), String> {
-        let fail = self.compile(library, "fail");
+        self.check_report(&self.compile(library, "fail"))?;
+        match self.emit {
+            "obj" => self.check_report(&compile(library, &self.path, "fail", "obj", &["-O"])),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_report(&self, fail: &Output) -> Result<(), String> {
         if fail.status.success() {
             return Err("`fail` compiles".into());
         }
-        let report = text(&fail);
+        let report = text(fail);
         let seen = error_codes(&report);
         if seen.is_empty() || !seen.is_subset(&self.codes) {
             return Err(format!("`fail` fails with {seen:?}, not {:?}:\n{report}", self.codes));
@@ -129,7 +138,7 @@ impl Case {
     }
 }
 
-fn compile(library: &Library, path: &Path, cfg: &str, emit: &str) -> Output {
+fn compile(library: &Library, path: &Path, cfg: &str, emit: &str, flags: &[&str]) -> Output {
     let stem = path.file_stem().expect("a file has a name").to_string_lossy();
     let out = scratch().join("cases").join(format!("{stem}-{cfg}"));
     fs::create_dir_all(&out).expect("the target directory can be written");
@@ -141,7 +150,7 @@ fn compile(library: &Library, path: &Path, cfg: &str, emit: &str) -> Output {
     for directory in &library.dependencies {
         rustc.arg("-L").arg(format!("dependency={}", directory.display()));
     }
-    rustc.arg(path).output().expect("rustc runs")
+    rustc.args(flags).arg(path).output().expect("rustc runs")
 }
 
 /// Compiles all halves that must compile as modules of one crate.
@@ -154,7 +163,7 @@ fn compile_passes(library: &Library, cases: &[Case]) -> Output {
     let root = scratch().join("passes.rs");
     fs::create_dir_all(scratch()).expect("the target directory can be written");
     fs::write(&root, modules.concat()).expect("the target directory can be written");
-    compile(library, &root, "pass", "obj")
+    compile(library, &root, "pass", "obj", &[])
 }
 
 fn text(output: &Output) -> String {

@@ -91,7 +91,7 @@ macro_rules! colocated {
         $( $crate::colocated! {
             @part $name $impl $args $where $attrs $pvis $part $ty
         } )+
-        $crate::__zeroable! { $name $impl $args $where $($ty)+ }
+        $crate::__zeroable! { $name $impl $args $where [] $($ty)+ }
     };
 
     (

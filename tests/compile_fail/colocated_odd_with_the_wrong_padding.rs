@@ -15,6 +15,7 @@ pub type Two = CoLocated<Line, Line, (), Odd<1>>;
 #[cfg(fail)]
 pub type Two = CoLocated<Line, Line, (), Odd<0>>;
 
+#[inline(never)]
 pub fn two() -> Two {
     Two::placed([0; CACHE_LINE], [0; CACHE_LINE], ())
 }

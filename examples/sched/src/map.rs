@@ -82,6 +82,18 @@ mod tests {
         }
     }
 
+    /// `maps/` has the drawings of two kernels for people to look at.
+    #[test]
+    fn the_drawings_in_the_folder_are_what_is_drawn() {
+        for kernel in &KERNELS[..2] {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/maps");
+            let file = format!("{folder}/{}.svg", kernel.name);
+            let drawn = with_state(kernel, |map| map.to_svg());
+            let there = std::fs::read_to_string(&file).expect("the drawing is there");
+            assert!(drawn == there, "{file}: make it anew with `sched layout --svg`, and its PNG");
+        }
+    }
+
     #[test]
     fn an_operation_on_the_state_touches_the_lines_of_its_parts() {
         for kernel in &KERNELS {

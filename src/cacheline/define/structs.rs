@@ -68,8 +68,8 @@
 /// code is generated that builds such a struct, in debug and in release: it has one more field,
 /// `_proof`, whose only value is [`Proof::new()`](crate::cacheline::Proof::new). `cargo check`
 /// generates no code, but it evaluates constants: `const _: () = Foo::<u64>::CHECKED;` makes the
-/// checks of `Foo<u64>` fire there. Zero bytes made into a struct by `unsafe` code or `Zeroable`
-/// go past `_proof`.
+/// checks of `Foo<u64>` fire there. `Zeroable::zeroed` and `PerCpu::zeroed` make them fire too; zero
+/// bytes that `unsafe` code makes into a struct do not.
 ///
 /// Under loom (`--cfg corelocal_loom`) no check fires, because its atomics are larger.
 ///
@@ -214,6 +214,8 @@ macro_rules! __cacheline_struct {
             const CHECKED: () = Self::CHECKED;
         }
 
-        $crate::__zeroable! { $name [$($impl)*] [$($args)*] [$($where)*] $([$ty])* }
+        $crate::__zeroable! {
+            $name [$($impl)*] [$($args)*] [$($where)*] [Self::CHECKED] $([$ty])*
+        }
     };
 }
