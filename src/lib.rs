@@ -12,6 +12,8 @@ pub mod field;
 #[cfg(feature = "std")]
 mod once;
 mod sync;
+#[doc(hidden)]
+pub mod zeroed;
 
 // F1: where bytes lie, and what the machine gives.
 pub mod cacheline;
