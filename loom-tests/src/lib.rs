@@ -15,6 +15,7 @@ mod inner;
 mod inner;
 
 pub mod owned;
+pub mod priorities;
 pub mod sections;
 
 pub use inner::{

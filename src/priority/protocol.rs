@@ -11,10 +11,10 @@
 //! | E33 | count, **full barrier**, mask | mask, acquire fence, count | who sees a bit gone sees the count without it |
 //!
 //! The barrier of E31 and of E32 is one. A searcher's acquire fence stands after *each* count,
-//! zero or not, and after each mask in which it found nobody.
+//! zero or not, and after each mask that it leaves for a higher level.
 //!
 //! Source: the protocol of the Linux kernel's `kernel/sched/cpupri.c` (its comments), in words of
-//! C11; the fence after an empty mask is ours (without it a machine that reorders loads may miss
+//! C11; the fence after a mask is ours (without it a machine that reorders loads may miss
 //! a CPU that rises).
 
 use super::word::{Word, Words};
@@ -50,7 +50,8 @@ pub(super) fn occupied<W: Words>(count: &W::U32) -> bool {
     count != 0
 }
 
-/// The mask had none of the CPUs that were looked for: the search goes on upwards.
+/// The mask had none of the CPUs that were looked for, or none that fits: the search goes on
+/// upwards.
 #[inline(always)]
 pub(super) fn passed_by() {
     // Acquire [E31]: who was here and went on is seen where it went; [E33] for a reader of counts.
