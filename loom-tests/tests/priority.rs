@@ -61,7 +61,7 @@ fn a_riser_is_missed(name: &str, layout: impl AnyLayout) {
 
 /// G3, E31, with two writers: CPU 0 rises, CPU 1 goes the other way.
 fn a_riser_among_others_is_missed(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    large_model(name, [2, 4], move || {
         let shared = Shared::new(layout, &[0, 1]);
         together([
             part(&shared, |shared| shared.set(0, 1)),
@@ -92,7 +92,7 @@ fn a_riser_that_fits_is_missed(name: &str, layout: impl AnyLayout) {
 
 /// G3, E31: CPU 0 rises twice.
 fn a_riser_of_two_steps_is_missed(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    model(name, 3, move || {
         let shared = Shared::new(layout, &[0]);
         together([
             part(&shared, |shared| {
@@ -110,7 +110,7 @@ fn a_riser_of_two_steps_is_missed(name: &str, layout: impl AnyLayout) {
 
 /// G2: CPU 0 stays at level 1, CPU 1 comes there and CPU 2 goes from there, next to it.
 fn a_stable_cpu_is_missed(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    large_model(name, [2, 4], move || {
         let shared = Shared::new(layout, &[1, 2, 1]);
         together([
             part(&shared, |shared| shared.set(1, 1)),
@@ -130,7 +130,7 @@ fn a_stable_cpu_is_missed(name: &str, layout: impl AnyLayout) {
 /// at level 0 or not at all. With the vector's bytes: each is read once, or it could be found at
 /// a level that it has left, or come to since.
 fn a_cpu_is_found_where_it_never_was(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    large_model(name, [2, 4], move || {
         let shared = Shared::new(layout, &[0, 2]);
         together([
             part(&shared, |shared| shared.set(0, 2)),
@@ -208,7 +208,7 @@ fn a_claim_after_a_drop_misses_the_drop(name: &str, layout: impl AnyLayout) {
 
 /// The last CPU of level 0 goes from there: a search for one CPU finds that one, or nobody.
 fn an_id_comes_out_of_an_empty_mask(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    large_model(name, [2, 4], move || {
         let shared = Shared::new(layout, &[0, 2]);
         together([
             part(&shared, |shared| shared.set(0, 1)),
@@ -224,7 +224,7 @@ fn an_id_comes_out_of_an_empty_mask(name: &str, layout: impl AnyLayout) {
 
 /// E30: CPUs 0 and 1 come to level 0; who has seen the count of it finds as many CPUs there.
 fn a_counted_cpu_is_not_found(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    large_model(name, [2, 4], move || {
         let shared = Shared::new(layout, &[-1, -1]);
         together([
             part(&shared, |shared| shared.set(0, 0)),
@@ -240,7 +240,7 @@ fn a_counted_cpu_is_not_found(name: &str, layout: impl AnyLayout) {
 
 /// E33: CPUs 0 and 1 go from level 0; who has found nobody there counts nobody there.
 fn a_cpu_is_counted_where_it_is_not_found(name: &str, layout: impl AnyLayout) {
-    large_model(name, [2, 3], move || {
+    large_model(name, [2, 4], move || {
         let shared = Shared::new(layout, &[0, 0]);
         together([
             part(&shared, |shared| shared.set(0, -1)),
