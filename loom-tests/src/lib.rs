@@ -14,6 +14,8 @@ mod inner;
 #[path = "stress.rs"]
 mod inner;
 
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+pub mod history;
 pub mod owned;
 pub mod priorities;
 pub mod sections;
