@@ -32,11 +32,13 @@ pub fn priority(level: i8) -> Priority {
 /// What a search answered: the level, and the CPUs.
 pub type Answer = Option<(i8, Vec<u32>)>;
 
+type Slot<L> = CpuSlot<Arc<Vector<L>>>;
+
 /// A vector, and the slots of its CPUs.
 pub struct Shared<L: AnyLayout> {
     /// The vector.
     pub vector: Arc<Vector<L>>,
-    slots: Vec<Mutex<Option<CpuSlot<Arc<Vector<L>>>>>>,
+    slots: Vec<Mutex<Option<Slot<L>>>>,
 }
 
 impl<L: AnyLayout> fmt::Debug for Shared<L> {
@@ -67,7 +69,7 @@ impl<L: AnyLayout> Shared<L> {
     }
 
     /// One thread at a time uses a slot, so this never waits.
-    fn slot(&self, cpu: usize) -> MutexGuard<'_, Option<CpuSlot<Arc<Vector<L>>>>> {
+    fn slot(&self, cpu: usize) -> MutexGuard<'_, Option<Slot<L>>> {
         self.slots[cpu].try_lock().expect("a model has one writer a CPU")
     }
 
