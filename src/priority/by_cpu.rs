@@ -228,7 +228,7 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for Lanes<K, LEVELS
         let change = u64::from(place.level ^ level) << (LANES * (lane % LANES));
         // The lane has one writer, who knows what it holds: this changes its byte and no other.
         self.shards[place.shard as usize][lane / LANES].xor(change);
-        // Full: the level, then what the caller reads next [E32].
+        // The level, then what the caller reads next. [E32]
         fence_after_rmw();
         place.level = level;
     }
