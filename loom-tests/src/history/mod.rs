@@ -115,11 +115,6 @@ fn search<S: Subject>(world: &World<S>, searcher: usize, mut dice: Rng) {
     let mut found = CpuMask::with_bound(192);
     while !world.is_over() {
         pause();
-        let few = dice.bool();
-        let some = |dice: &mut Rng| -> u16 {
-            let one = 1 << dice.usize(..CPUS.len());
-            if few { one | 1 << dice.usize(..CPUS.len()) } else { dice.u16(..) | one }
-        };
         let (allowed, fit) = (some(&mut dice), some(&mut dice));
         let below = dice.u8(..=LEVELS as u8);
         let kind = dice.u8(..8);
@@ -144,6 +139,17 @@ fn search<S: Subject>(world: &World<S>, searcher: usize, mut dice: Rng) {
             report.finds += 1;
             report.broken.add(broken);
         });
+    }
+}
+
+/// One or two CPUs, any, or all.
+fn some(dice: &mut Rng) -> u16 {
+    let all = (1 << CPUS.len()) - 1;
+    let one = 1 << dice.usize(..CPUS.len());
+    match dice.u8(..8) {
+        0..=3 => one | 1 << dice.usize(..CPUS.len()),
+        4..=6 => dice.u16(..) & all | one,
+        _ => all,
     }
 }
 
