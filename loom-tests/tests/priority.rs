@@ -160,29 +160,29 @@ fn a_cpu_is_found_where_it_never_was(name: &str, layout: impl AnyLayout) {
     });
 }
 
-/// One part of push and pull, and what is found out by the other.
+/// E32: CPU 0 goes from a level to level 0, then looks for a mark; the other one marks, then looks for
+/// CPU 0.
 fn hand_shake(name: &str, layout: impl AnyLayout, from: i8) {
     model(name, 3, move || {
         let shared = Shared::new(layout, &[from]);
-        let overloaded = Arc::new(AtomicUsize::new(0));
-        let pulled = Arc::new(AtomicUsize::new(0));
-        let pushed = Arc::new(AtomicUsize::new(0));
-        let pull = (overloaded.clone(), pulled.clone());
-        let push = (overloaded, pushed.clone());
+        let flags = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let (pull, push) = (flags.clone(), flags.clone());
         // Relaxed: the barriers under test are what orders these.
         together([
             part(&shared, move |shared| {
+                let [overloaded, pulled, _] = &*pull;
                 shared.set(0, 0);
-                pull.1.store(pull.0.load(Ordering::Relaxed), Ordering::Relaxed);
+                pulled.store(overloaded.load(Ordering::Relaxed), Ordering::Relaxed);
             }),
             part(&shared, move |shared| {
-                push.0.store(1, Ordering::Relaxed);
+                let [overloaded, _, pushed] = &*push;
+                overloaded.store(1, Ordering::Relaxed);
                 fence(Ordering::SeqCst);
                 let found = shared.find(2, &[0]).is_some();
-                push.1.store(usize::from(found), Ordering::Relaxed);
+                pushed.store(usize::from(found), Ordering::Relaxed);
             }),
         ]);
-        let seen = [pulled, pushed].map(|seen| seen.load(Ordering::Relaxed));
+        let seen = [&flags[1], &flags[2]].map(|seen| seen.load(Ordering::Relaxed));
         assert_ne!(seen, [0, 0], "the task waits though there is room");
     });
 }
@@ -329,5 +329,32 @@ fn a_cpu_between_two_levels_is_in_none() {
                 assert!(levels.iter().any(|level| level.find(&allowed, &mut found)), "missed");
             }),
         ]);
+    });
+}
+
+/// E32 of a level by itself: CPU 0 comes, and looks for what to pull.
+#[test]
+fn push_misses_a_cpu_that_entered_a_level() {
+    model("push_misses_a_cpu_that_entered_a_level", 3, || {
+        let level = level::<Packed>(&[]);
+        let flags = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let (pull, push) = (flags.clone(), flags.clone());
+        // Relaxed: the barriers under test are what orders these.
+        together([
+            part(&level, move |level| {
+                let [overloaded, pulled, _] = &*pull;
+                level.enter(CpuId::new(0)).expect("a CPU of the mask");
+                pulled.store(overloaded.load(Ordering::Relaxed), Ordering::Relaxed);
+            }),
+            part(&level, move |level| {
+                let [overloaded, _, pushed] = &*push;
+                overloaded.store(1, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                let found = level.find(&mask(&[0]), &mut CpuMask::new());
+                pushed.store(usize::from(found), Ordering::Relaxed);
+            }),
+        ]);
+        let seen = [&flags[1], &flags[2]].map(|seen| seen.load(Ordering::Relaxed));
+        assert_ne!(seen, [0, 0], "the task waits though there is room");
     });
 }
