@@ -41,9 +41,9 @@ pub(crate) use inner::*;
 #[inline(always)]
 pub(crate) fn fence_after_rmw() {
     #[cfg(all(target_arch = "x86_64", not(any(corelocal_loom, miri))))]
-    core::sync::atomic::compiler_fence(Ordering::SeqCst); // [E6]
+    core::sync::atomic::compiler_fence(Ordering::SeqCst); // [E6, E31, E32]
     #[cfg(not(all(target_arch = "x86_64", not(any(corelocal_loom, miri)))))]
-    fence(Ordering::SeqCst); // [E6]
+    fence(Ordering::SeqCst); // [E6, E31, E32]
 }
 
 /// Stands for plain memory that atomics hand from thread to thread. Nothing at all, but under

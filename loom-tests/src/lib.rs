@@ -14,7 +14,10 @@ mod inner;
 #[path = "stress.rs"]
 mod inner;
 
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+pub mod history;
 pub mod owned;
+pub mod priorities;
 pub mod sections;
 
 pub use inner::{

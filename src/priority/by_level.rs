@@ -171,11 +171,14 @@ impl<W: Words, L: Levels<W>> Table<W> for ByLevel<L> {
         found: &mut CpuMask,
     ) -> Option<usize> {
         (0..below.min(L::LEVELS)).find(|level| {
-            let met = self.0.probe(*level, allowed, found);
-            if met {
-                found.retain(&mut *fits);
+            if !self.0.probe(*level, allowed, found) {
+                return false;
             }
-            met && !found.is_empty()
+            found.retain(&mut *fits);
+            if found.is_empty() {
+                protocol::passed_by();
+            }
+            !found.is_empty()
         })
     }
 

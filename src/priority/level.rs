@@ -153,7 +153,7 @@ impl<M, P: Padding, W: Words> Level<M, P, W> {
 
 impl<M: LevelMask<W>, P: Padding, W: Words> Level<M, P, W> {
     /// `cpu` comes to this level; says whether it was not there before, and changes nothing if it
-    /// was. Ends with a full barrier. Two atomic read-modify-writes.
+    /// was. If it comes, that ends with a full barrier. Two atomic read-modify-writes.
     ///
     /// # Errors
     ///

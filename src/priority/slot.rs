@@ -120,9 +120,10 @@ where
     /// * The layouts by level: the new level's mask and count, then the old level's count and mask:
     ///   up to four atomic read-modify-writes.
     ///
-    /// **Ends with a full barrier** (or has one between the new level and the old one), so what
-    /// the caller reads next is read after the change can be seen. That is the writer's half of
-    /// the hand-shake of push and pull: see [`PriorityVec`](super::PriorityVec#push-and-pull).
+    /// **Has a full barrier after the new level**, so what the caller reads next is read after a
+    /// search can find the CPU there. That is the writer's half of the hand-shake of push and pull:
+    /// see [`PriorityVec`](super::PriorityVec#push-and-pull). With `INVALID` there is no new level,
+    /// and the layouts by level have no full barrier.
     ///
     /// # Errors
     ///

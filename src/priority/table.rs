@@ -45,7 +45,8 @@ pub trait Table<W: Words>: Sized + Send + Sync {
     /// The place of a CPU of the vector.
     fn place(&self, cpu: CpuId) -> Place;
 
-    /// Moves a CPU to another level. Ends with a full barrier, unless nothing changes.
+    /// Moves a CPU to another level, if it is another one. Has a full barrier after the new level,
+    /// if that is one.
     fn set(&self, place: &mut Place, level: u8);
 
     /// Fills `found` with the allowed CPUs at the lowest level below `below`; `found` holds
