@@ -40,6 +40,17 @@ impl Registry {
         self.len
     }
 
+    /// Whether all of them are in `allowed`.
+    #[inline(always)]
+    pub(super) fn is_within(&self, allowed: &[u64]) -> bool {
+        let missing = |(own, allowed): (&u64, &u64)| own & !allowed;
+        let mut words = self.members.iter().zip(allowed);
+        // A small mask shows it in its first word; the others are looked at together.
+        self.members.len() <= allowed.len()
+            && words.next().map_or(0, missing) == 0
+            && words.map(missing).fold(0, |any, word| any | word) == 0
+    }
+
     /// The highest id + 1.
     pub(super) fn bound(&self) -> usize {
         self.claimed.bits()

@@ -1,5 +1,7 @@
 //! The words a vector is made of: atomics, or atomics that tell an observer of each access.
 
+use crate::bytes::Row;
+
 /// Which words a vector is made of. Sealed: [`Atomic`], and `Observed` with `std`.
 #[doc(hidden)]
 pub trait Words: sealed::Sealed + core::fmt::Debug + Send + Sync + 'static {
@@ -7,6 +9,12 @@ pub trait Words: sealed::Sealed + core::fmt::Debug + Send + Sync + 'static {
     type U64: Word<u64>;
     /// Counts, and the levels of CPUs.
     type U32: Word<u32>;
+
+    /// Two words' bytes; each word is loaded once.
+    #[inline(always)]
+    fn row([low, high]: &[Self::U64; 2]) -> Row {
+        Row::new([low.load(), high.load()])
+    }
 
     /// A plain read of `place`, a pointer or an index that lies beside words that change.
     fn plain_read<T>(place: &T);
