@@ -27,6 +27,7 @@ const fn splat(byte: u8) -> u64 {
 #[allow(unsafe_code, reason = "SSE2 intrinsics, and loads into its registers")]
 mod sse2 {
     use super::MOST;
+    use crate::sync::AtomicU64;
     use core::arch::x86_64::{
         __m128i, _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi8, _mm_cmplt_epi8,
         _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
@@ -52,6 +53,26 @@ mod sse2 {
         #[inline(always)]
         pub(crate) fn new([low, high]: [u64; 2]) -> Self {
             Self(sse2!(_mm_set_epi64x(high as i64, low as i64)))
+        }
+
+        /// The bytes of two words, each loaded once.
+        #[inline(always)]
+        pub(crate) fn load(pair: &[AtomicU64; 2]) -> Self {
+            let row;
+            // SAFETY:
+            // * The words are aligned, and what the two instructions do to each is one load of
+            //   an aligned quadword: what a relaxed atomic load is on x86-64. (The compiler would
+            //   load into general registers, and pay two shuffles a word to get it here.)
+            unsafe {
+                core::arch::asm!(
+                    "movq {row}, qword ptr [{pair}]",
+                    "movhps {row}, qword ptr [{pair} + 8]",
+                    pair = in(reg) pair,
+                    row = out(xmm_reg) row,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            Self(row)
         }
 
         /// Sixteen times `byte`.
@@ -126,6 +147,7 @@ mod sse2 {
 #[cfg_attr(test, allow(unreachable_pub, reason = "what words are made of says it, if it is used"))]
 mod swar {
     use super::{MOST, splat};
+    use crate::sync::{AtomicU64, Ordering};
 
     /// The eighth bit of each byte.
     const HIGH: u64 = splat(0x80);
@@ -151,6 +173,13 @@ mod swar {
         #[inline(always)]
         pub(crate) fn new(words: [u64; 2]) -> Self {
             Self(words)
+        }
+
+        /// The bytes of two words, each loaded once.
+        #[inline(always)]
+        pub(crate) fn load([low, high]: &[AtomicU64; 2]) -> Self {
+            // Relaxed: who compares bytes says what orders them.
+            Self::new([low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)])
         }
 
         /// Sixteen times `byte`.
@@ -221,6 +250,7 @@ mod swar {
 #[cfg(test)]
 mod tests {
     use super::swar;
+    use crate::sync::AtomicU64;
     use proptest::prelude::*;
 
     /// Everything that a row says of some bytes, beside what a look at each byte says.
@@ -242,6 +272,9 @@ mod tests {
             let least = *bytes.iter().min().unwrap();
             assert_eq!(row(bytes).least().equal(of(least)), 0xffff);
             assert_eq!(row(bytes).four().to_le_bytes(), bytes[..4]);
+            let words = [0, 8].map(|at| bytes[at..at + 8].try_into().map(u64::from_le_bytes));
+            let loaded = <$row>::load(&words.map(|word| AtomicU64::new(word.unwrap())));
+            assert_eq!(loaded.equal(row(bytes)), 0xffff);
             let only = row(bytes).only(chosen);
             let min = row(bytes).min(row(other));
             for byte in 0..128 {

@@ -51,6 +51,11 @@ impl Words for Atomic {
     type U32 = crate::sync::AtomicU32;
 
     #[inline(always)]
+    fn row(words: &[Self::U64; 2]) -> Row {
+        Row::load(words)
+    }
+
+    #[inline(always)]
     fn plain_read<T>(_: &T) {}
 }
 
