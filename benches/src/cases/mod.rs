@@ -7,16 +7,20 @@ mod add;
 mod allocate;
 mod current_cpu;
 mod floors;
+mod neighbours;
 mod peers;
+mod priority;
 mod raw;
 mod sections;
 mod sum;
+mod vectors;
 mod walk;
 
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 6] = ["current_cpu", "add", "sections", "allocate", "walk", "sum"];
+pub const GROUPS: [&str; 7] =
+    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "priority"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -49,9 +53,14 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "priority" => (priority::BASELINE, priority::cases()),
         _ => return None,
     };
-    let goals = if name == "sections" { sections::goals() } else { Vec::new() };
+    let goals = match name {
+        "sections" => sections::goals(),
+        "priority" => priority::goals(),
+        _ => Vec::new(),
+    };
     Some(Group { baseline, list, goals })
 }
 
