@@ -5,6 +5,7 @@
 
 mod add;
 mod allocate;
+mod counter;
 mod current_cpu;
 mod floors;
 mod neighbours;
@@ -19,8 +20,8 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 7] =
-    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "priority"];
+pub const GROUPS: [&str; 8] =
+    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "counter", "priority"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -53,11 +54,13 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "counter" => (counter::BASELINE, counter::cases()),
         "priority" => (priority::BASELINE, priority::cases()),
         _ => return None,
     };
     let goals = match name {
         "sections" => sections::goals(),
+        "counter" => counter::goals(),
         "priority" => priority::goals(),
         _ => Vec::new(),
     };
