@@ -88,10 +88,17 @@ impl<'a> Search<'a> {
     #[inline(always)]
     fn meet(&mut self, level: Row) {
         if level.four() < self.level.four() && self.met {
-            clear_blocks(self.found);
+            self.forget();
         }
         self.level = level;
         self.met = true;
+    }
+
+    /// Those who were met so far are not at the lowest level.
+    #[cold]
+    #[inline(never)]
+    fn forget(&mut self) {
+        clear_blocks(self.found);
     }
 
     /// Looks at a part, whose row was read. `fits` is asked about lanes that are low enough.

@@ -57,7 +57,7 @@ fn cpu_at(word: usize, bit: u32) -> CpuId {
 /// Clears words that are whole blocks, as [`CpuMask::zeroed`] gives them out.
 ///
 /// Four stores a block, where `memset` is a call, and its wide stores stall a load that follows.
-#[inline(always)]
+#[inline]
 pub(crate) fn clear_blocks(words: &mut [u64]) {
     for block in words.chunks_exact_mut(BLOCK) {
         block.copy_from_slice(&[0; BLOCK]);
