@@ -9,6 +9,7 @@ use super::value::NOWHERE;
 use super::word::{Word, Words};
 use crate::cacheline::CacheLine;
 use crate::cpu::{CpuId, CpuMask};
+use crate::error::AllocError;
 use alloc::boxed::Box;
 use alloc::format;
 
@@ -159,8 +160,22 @@ impl<W: Words, L: Levels<W>> Table<W> for ByLevel<L> {
         current.store(level.into());
     }
 
+    type Among = Box<[u64]>;
+
+    fn among(&self, allowed: &[u64]) -> Result<Self::Among, AllocError> {
+        try_slice(allowed.len(), |at| Ok(allowed[at]))
+    }
+
+    fn find_among(&self, below: usize, allowed: &Box<[u64]>, found: &mut CpuMask) -> Option<usize> {
+        self.find(below, allowed, found)
+    }
+
     fn find(&self, below: usize, allowed: &[u64], found: &mut CpuMask) -> Option<usize> {
-        (0..below.min(L::LEVELS)).find(|level| self.0.probe(*level, allowed, found))
+        let met = (0..below.min(L::LEVELS)).find(|level| self.0.probe(*level, allowed, found));
+        if met.is_none() {
+            found.clear();
+        }
+        met
     }
 
     fn find_fit(

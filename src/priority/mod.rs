@@ -15,6 +15,7 @@
 //! uses are written by everybody, so every change waits for one line, padded or not, and
 //! the line moves through the whole machine. With a byte a CPU, in an order where neighbours share a
 //! cache, only neighbours write one line. It pays where a search over all CPUs has to read them all.
+//! A task that keeps its mask searches [`Among`] its CPUs, which are looked up once.
 //!
 //! # What a search promises
 //!
@@ -39,11 +40,13 @@
 //! `kernel/sched/cpupri.c`, and the discussion of its cache lines on the kernel's mailing list in 2025
 //! and 2026.
 
+mod among;
 mod by_cpu;
 mod by_level;
 mod error;
 mod layouts;
 mod level;
+mod lined;
 mod map;
 mod mask;
 #[cfg(feature = "std")]
@@ -59,6 +62,7 @@ mod value;
 mod vector;
 mod word;
 
+pub use among::{Among, Searched};
 pub use by_cpu::ByCpu;
 pub use error::{ClaimError, OrderError, UnknownCpu};
 pub use layouts::Split;

@@ -36,10 +36,10 @@ pub fn observe(observer: Option<fn(Access)>) -> Option<fn(Access)> {
     OBSERVER.replace(observer)
 }
 
-fn tell<T>(place: &T, kind: AccessKind) {
+fn tell<T: ?Sized>(place: &T, kind: AccessKind) {
     if let Some(observer) = OBSERVER.get() {
-        let address = core::ptr::from_ref(place).addr();
-        observer(Access { address, bytes: size_of::<T>(), kind });
+        let address = core::ptr::from_ref(place).cast::<u8>().addr();
+        observer(Access { address, bytes: size_of_val(place), kind });
     }
 }
 
@@ -53,7 +53,7 @@ impl Words for Observed {
     type U64 = ObservedWord<u64, <Atomic as Words>::U64>;
     type U32 = ObservedWord<u32, <Atomic as Words>::U32>;
 
-    fn plain_read<T>(place: &T) {
+    fn plain_read<T: ?Sized>(place: &T) {
         tell(place, AccessKind::Load);
     }
 }

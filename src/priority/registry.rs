@@ -1,17 +1,17 @@
 //! Which CPUs a vector has, and which of them are claimed.
 
 use super::error::OrderError;
+use super::lined::Lined;
 use super::mask::{WORD_CPUS, try_slice};
 use crate::bitmap::AtomicBitmap;
 use crate::cpu::{CpuId, CpuMask, MAX_PARSED_ID};
-use alloc::boxed::Box;
 
 /// Which CPUs a vector has, and which of them are claimed.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Registry {
-    members: Box<[u64]>,
-    len: usize,
+    members: Lined<u64>,
+    len: u32,
     claimed: AtomicBitmap,
 }
 
@@ -32,12 +32,27 @@ impl Registry {
             }
             *word |= bit;
         }
-        Ok(Self { members, len: order.len(), claimed: AtomicBitmap::try_new(bound)? })
+        Ok(Self {
+            members: Lined::try_new(members.len(), |at| members[at])?,
+            len: order.len() as u32,
+            claimed: AtomicBitmap::try_new(bound)?,
+        })
     }
 
     /// How many CPUs there are.
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.len as usize
+    }
+
+    /// Whether all of them are in `allowed`.
+    #[inline(always)]
+    pub(super) fn is_within(&self, allowed: &[u64]) -> bool {
+        let missing = |(own, allowed): (&u64, &u64)| own & !allowed;
+        let mut words = self.members.iter().zip(allowed);
+        // A small mask shows it in its first word; the others are looked at together.
+        self.members.len() <= allowed.len()
+            && words.next().map_or(0, missing) == 0
+            && words.map(missing).fold(0, |any, word| any | word) == 0
     }
 
     /// The highest id + 1.

@@ -4,6 +4,7 @@ use super::error::OrderError;
 use super::registry::Registry;
 use super::word::Words;
 use crate::cpu::{CpuId, CpuMask};
+use crate::error::AllocError;
 use alloc::string::String;
 
 /// Where a vector's words lie: [`Packed`](super::Packed), [`Padded`](super::Padded),
@@ -49,11 +50,20 @@ pub trait Table<W: Words>: Sized + Send + Sync {
     /// if that is one.
     fn set(&self, place: &mut Place, level: u8);
 
-    /// Fills `found` with the allowed CPUs at the lowest level below `below`; `found` holds
-    /// nothing of use if there is none.
+    /// Some CPUs, laid out for this vector.
+    type Among: Send + Sync;
+
+    fn among(&self, allowed: &[u64]) -> Result<Self::Among, AllocError>;
+
+    /// [`find`](Self::find) among the CPUs that `allowed` was made from, for this vector.
+    fn find_among(&self, below: usize, allowed: &Self::Among, found: &mut CpuMask)
+    -> Option<usize>;
+
+    /// Fills `found` with the allowed CPUs at the lowest level below `below`, with none if there is
+    /// no such level.
     fn find(&self, below: usize, allowed: &[u64], found: &mut CpuMask) -> Option<usize>;
 
-    /// The same, but of CPUs that `fits` agrees to.
+    /// The same, but of CPUs that `fits` agrees to; `found` holds nothing of use if there are none.
     fn find_fit(
         &self,
         below: usize,

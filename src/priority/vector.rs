@@ -1,5 +1,6 @@
 //! [`PriorityVec`].
 
+use super::among::Among;
 use super::by_cpu::ByCpu;
 use super::error::{ClaimError, OrderError};
 use super::slot::CpuSlot;
@@ -148,6 +149,9 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// Wait-free. The layouts by level read a count for each level up to the answer, and a word for
     /// each 64 CPUs of a level with somebody; [`ByCpu`] reads a byte for each allowed CPU, in words.
+    /// If not all CPUs of the vector are allowed, it has to translate the mask first, which costs as
+    /// much as the search: [`among`](Self::among) does that once for a task.
+    ///
     /// Allocates if `found` has no room for the vector's ids: give it some once
     /// ([`CpuMask::with_bound`]).
     #[inline]
@@ -157,11 +161,23 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
         allowed: &CpuMask,
         found: &mut CpuMask,
     ) -> Option<Priority> {
-        let level = self.table.find(priority.below(), allowed.words(), found);
-        if level.is_none() {
-            found.clear();
-        }
-        level.map(Priority::at)
+        self.table.find(priority.below(), allowed.words(), found).map(Priority::at)
+    }
+
+    /// This vector and the CPUs of `allowed`, for tasks that search it often and keep their mask:
+    /// see [`Among::find`]. `this` is anything that leads to the vector, as in
+    /// [`claim`](Self::claim).
+    ///
+    /// Linear in the CPUs of `allowed`; those that the vector has not are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] if there is no memory.
+    pub fn among<P: Deref<Target = Self>>(
+        this: P,
+        allowed: &CpuMask,
+    ) -> Result<Among<P>, AllocError> {
+        Among::try_new(this, allowed)
     }
 
     /// As [`find`](Self::find), preferring CPUs that `fits` agrees to: the lowest level with such a

@@ -1,5 +1,7 @@
 //! The words a vector is made of: atomics, or atomics that tell an observer of each access.
 
+use crate::bytes::Row;
+
 /// Which words a vector is made of. Sealed: [`Atomic`], and `Observed` with `std`.
 #[doc(hidden)]
 pub trait Words: sealed::Sealed + core::fmt::Debug + Send + Sync + 'static {
@@ -8,8 +10,14 @@ pub trait Words: sealed::Sealed + core::fmt::Debug + Send + Sync + 'static {
     /// Counts, and the levels of CPUs.
     type U32: Word<u32>;
 
+    /// Two words' bytes; each word is loaded once.
+    #[inline(always)]
+    fn row([low, high]: &[Self::U64; 2]) -> Row {
+        Row::new([low.load(), high.load()])
+    }
+
     /// A plain read of `place`, a pointer or an index that lies beside words that change.
-    fn plain_read<T>(place: &T);
+    fn plain_read<T: ?Sized>(place: &T);
 }
 
 /// One word. All accesses are relaxed: what orders them are the fences of the protocol.
@@ -43,7 +51,12 @@ impl Words for Atomic {
     type U32 = crate::sync::AtomicU32;
 
     #[inline(always)]
-    fn plain_read<T>(_: &T) {}
+    fn row(words: &[Self::U64; 2]) -> Row {
+        Row::load(words)
+    }
+
+    #[inline(always)]
+    fn plain_read<T: ?Sized>(_: &T) {}
 }
 
 macro_rules! words {

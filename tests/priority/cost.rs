@@ -91,8 +91,9 @@ fn shards_read(vector: &PriorityVec<ByCpu, 101, Observed>, operation: impl FnOnc
     let shards = vector.fields().into_iter().filter(|field| field.part == Part::Masks);
     let shards: Vec<_> = shards.map(|f| f.address..f.address + f.bytes).collect();
     let at = |access: &Access| shards.iter().position(|shard| shard.contains(&access.address));
-    let once: BTreeSet<_> = seen.iter().map(|access| access.address).collect();
-    assert_eq!(once.len(), seen.len(), "each word is read once: {seen:?}");
+    let lanes: Vec<_> = seen.iter().filter(|access| at(access).is_some()).collect();
+    let once: BTreeSet<_> = lanes.iter().map(|access| access.address).collect();
+    assert_eq!(once.len(), lanes.len(), "each word is read once: {lanes:?}");
     seen.iter().filter_map(at).collect::<BTreeSet<_>>().len()
 }
 
@@ -104,7 +105,7 @@ fn a_search_by_cpu_reads_the_shards_of_the_allowed_cpus() {
         slot.set(level(99)).unwrap();
     }
     let mut found = CpuMask::with_bound(480);
-    for (allowed, shards) in [("0-479", 8), ("64-71", 1), ("60-67", 2), ("479", 1), ("600", 0)] {
+    for (allowed, shards) in [("0-479", 8), ("64-71", 1), ("56-63", 2), ("479", 1), ("600", 0)] {
         for asked in [level(1), level(99), level(100)] {
             let read = shards_read(&vector, || {
                 vector.find(asked, &mask(allowed), &mut found);
@@ -130,8 +131,8 @@ fn a_search_for_one_ends_where_somebody_near_is_idle() {
         })
     };
     assert_eq!(read(310), 1, "its own shard");
-    assert_eq!(read(200), 2, "3, then 4");
-    assert_eq!(read(330), 4, "5, 6, 7, then 0");
+    assert_eq!(read(200), 3, "3, 4, then 5");
+    assert_eq!(read(370), 3, "6, 7, then 0");
     slots[300].set(level(1)).unwrap();
     slots[10].set(level(1)).unwrap();
     let read = shards_read(&vector, || {

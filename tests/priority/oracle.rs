@@ -85,6 +85,10 @@ fn compare<L: Layout, const LEVELS: usize>(order: &[CpuId], operations: u64, see
                 let right = brute_force(&levels, asked, &allowed);
                 assert_eq!(level.is_none(), found.is_empty());
                 assert_eq!(level.map(|level| (level, found.clone())), right);
+                let among = PriorityVec::among(&vector, &allowed).unwrap();
+                let mut found = CpuMask::first_cpus(random.below(200) as u32);
+                assert_eq!(among.find(asked, &mut found), level);
+                assert_eq!(found, right.map(|(_, cpus)| cpus).unwrap_or_default());
             }
             _ => {
                 let at = random.below(order.len());

@@ -8,17 +8,20 @@ mod allocate;
 mod counter;
 mod current_cpu;
 mod floors;
+mod neighbours;
 mod peers;
+mod priority;
 mod raw;
 mod sections;
 mod sum;
+mod vectors;
 mod walk;
 
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 7] =
-    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "counter"];
+pub const GROUPS: [&str; 8] =
+    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "counter", "priority"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -52,11 +55,13 @@ pub fn group(name: &str) -> Option<Group> {
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
         "counter" => (counter::BASELINE, counter::cases()),
+        "priority" => (priority::BASELINE, priority::cases()),
         _ => return None,
     };
     let goals = match name {
         "sections" => sections::goals(),
         "counter" => counter::goals(),
+        "priority" => priority::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })
