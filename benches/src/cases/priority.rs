@@ -17,9 +17,10 @@ use crate::machine::forget;
 use crate::paired::Random;
 use crate::{Case, Sample};
 use corelocal::priority::Layout;
-use corelocal::{ByCpu, CpuId, CpuMask, Packed, Padded, Priority, Split};
+use corelocal::{ByCpu, CpuId, CpuMask, Packed, Padded, Priority, PriorityVec, Split};
 use std::hint::black_box;
 use std::iter;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const BASELINE: &str = "locked add";
@@ -210,6 +211,7 @@ impl Scene {
                 let near: Vec<_> = self.machine.masks(Reach::Pinned);
                 let near: Vec<_> = near.iter().map(|cpus| cpus.first().expect("eight")).collect();
                 return Box::new(move |ops| {
+                    black_box(&slots);
                     repeat(ops, |program| vector.find_any(TASK, &masks[program], near[program]))
                 });
             }
@@ -223,11 +225,15 @@ impl Scene {
         })
     }
 
-    /// Sets or searches many vectors, each of them cold.
-    fn cold<L: Layout>(self, peer: &'static str) -> Case {
+    /// Sets or searches many vectors, each of them cold; `among`, through a mask that was laid out
+    /// for each of them, and is as cold.
+    fn cold<L: Layout>(self, peer: &'static str, among: bool) -> Case {
         Case::new(self.name(), peer, move || {
             let mut vectors: Vec<Ours<L>> = (0..COLD).map(|_| self.filled()).collect();
             let (allowed, mut swept) = (self.masks().swap_remove(0), vec![0_u64; SWEPT / 8]);
+            let lay_out = |ours: &Ours<L>| PriorityVec::among(Arc::clone(&ours.vector), &allowed);
+            let among = among.then_some(&vectors).into_iter().flatten().map(lay_out);
+            let among: Vec<_> = among.collect::<Result<_, _>>().expect("memory");
             let mut found = CpuMask::with_bound(512);
             let mut turn = 0;
             Box::new(move |ops| {
@@ -243,8 +249,11 @@ impl Scene {
                         for at in 0..COLD {
                             forget();
                             // Which vector is next is known when the last answer is.
-                            let vector = &mut vectors[at + (opaque(last) >> 8)];
-                            last = self.once(vector, turn, &allowed, &mut found);
+                            let at = at + (opaque(last) >> 8);
+                            last = match among.get(at) {
+                                Some(among) => number(among.find(TASK, &mut found)),
+                                None => self.once(&mut vectors[at], turn, &allowed, &mut found),
+                            };
                         }
                     });
                 }
@@ -265,18 +274,20 @@ impl Scene {
             vector.set(CpuId::new(5), if turn % 2 == 0 { Priority::NORMAL } else { TASK });
             return 0;
         }
-        let level = vector.find(TASK, allowed, found);
-        level.and_then(Priority::level).unwrap_or(255).into()
+        number(vector.find(TASK, allowed, found))
     }
 
     fn cases(self) -> Vec<Case> {
         let mut cases = vec![self.locked_add()];
         if self.cold {
-            cases.push(self.cold::<ByCpu>("ByCpu"));
-            cases.push(self.cold::<ByCpu<16>>("ByCpu<16>"));
-            cases.push(self.cold::<Packed>("Packed"));
-            cases.push(self.cold::<Padded>("Padded"));
-            cases.push(self.cold::<Split>("Split"));
+            cases.push(self.cold::<ByCpu>("ByCpu", false));
+            if self.what != What::Set {
+                cases.push(self.cold::<ByCpu>(AMONG, true));
+            }
+            cases.push(self.cold::<ByCpu<16>>("ByCpu<16>", false));
+            cases.push(self.cold::<Packed>("Packed", false));
+            cases.push(self.cold::<Padded>("Padded", false));
+            cases.push(self.cold::<Split>("Split", false));
         } else if matches!(self.what, What::Any | What::Fit) {
             cases.push(self.own::<ByCpu>("ByCpu"));
             cases.push(self.own::<ByCpu<16>>("ByCpu<16>"));
@@ -299,6 +310,11 @@ impl Scene {
         }
         cases
     }
+}
+
+/// A number below 256.
+fn number(level: Option<Priority>) -> usize {
+    level.and_then(Priority::level).unwrap_or(255).into()
 }
 
 /// Searches for the programs in turn.
