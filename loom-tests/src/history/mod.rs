@@ -126,6 +126,7 @@ fn search<S: Subject>(world: &World<S>, searcher: usize, mut dice: Rng) {
                 world.subject.find_any(below, &allowed_cpus, near, &mut found)
             }
             1 => world.subject.find_fit(below, &allowed_cpus, &fit_cpus, &mut found),
+            2 => world.subject.find_among(below, &allowed_cpus, &mut found),
             _ => world.subject.find(below, &allowed_cpus, &mut found),
         };
         let answer = Answer { level, found: bits(&found), below, is_whole: kind != 0 };

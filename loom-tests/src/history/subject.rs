@@ -18,6 +18,11 @@ pub trait Subject {
     /// The lowest level below `below` with an allowed CPU, and who is there.
     fn find(&self, below: u8, allowed: &CpuMask, found: &mut CpuMask) -> Option<u8>;
 
+    /// The same, with a mask that was laid out before.
+    fn find_among(&self, below: u8, allowed: &CpuMask, found: &mut CpuMask) -> Option<u8> {
+        self.find(below, allowed, found)
+    }
+
     /// The same, of CPUs that fit if there are any.
     fn find_fit(
         &self,
@@ -79,6 +84,11 @@ impl<L: Layout> Subject for InVector<L> {
 
     fn find(&self, below: u8, allowed: &CpuMask, found: &mut CpuMask) -> Option<u8> {
         self.vector.find(priority(below), allowed, found).map(level)
+    }
+
+    fn find_among(&self, below: u8, allowed: &CpuMask, found: &mut CpuMask) -> Option<u8> {
+        let among = PriorityVec::among(&*self.vector, allowed).expect("memory");
+        among.find(priority(below), found).map(level)
     }
 
     fn find_fit(
