@@ -23,6 +23,10 @@ pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
 
+// F3: what is built on them.
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub mod histogram;
+
 pub mod docs;
 
 // Beside the floors: what models reach, and what tests can pretend.
@@ -36,8 +40,10 @@ pub use bytemuck;
 pub use cacheline::{CACHE_LINE, CacheLine};
 pub use colocated::{CoLocated, Part};
 pub use cpu::{CpuId, CpuMask, Lane};
-pub use error::{AllocError, AreaError, InitError, Moved};
+pub use error::{AllocError, AreaError, BoundsError, InitError, Moved};
 pub use field::Field;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use histogram::{HistogramSnapshot, PerCpuHistogram, StaticHistogram};
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use percpu::PerCpuStatic;
 #[cfg(feature = "std")]
