@@ -43,7 +43,7 @@ fn check_log_linear<const BITS: u32, const ALL: usize, const FEWER: usize>() {
 }
 
 #[test]
-fn a_value_falls_between_two_buckets_or_into_the_wrong_one() {
+fn every_value_has_one_bucket_and_none_falls_between_two() {
     check_log_linear::<0, 65, 7>();
     check_log_linear::<1, 128, 2>();
     check_log_linear::<2, 252, 251>();
@@ -55,7 +55,7 @@ fn a_value_falls_between_two_buckets_or_into_the_wrong_one() {
 
 /// What the page says of `LogLinear`.
 #[test]
-fn the_table_of_bucket_counts_is_wrong() {
+fn the_table_of_bucket_counts_is_right() {
     fn row<const BITS: u32>() -> [usize; 3] {
         let kind = LogLinear::<BITS>::buckets_for;
         [kind(1_000_000_000), kind(3_600_000_000_000), kind(u64::MAX)]
@@ -193,7 +193,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..<_>::default() })]
 
     #[test]
-    fn an_answer_is_not_that_of_the_sorted_values(values in values(), bounds in bounds()) {
+    fn answers_are_those_of_the_sorted_values(values in values(), bounds in bounds()) {
         check_answers::<496, _>(LogLinear::<3>, &values);
         check_answers::<40, _>(LogLinear::<2>, &values);
         check_answers::<1000, _>(LogLinear::<5>, &values);
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn a_merged_histogram_depends_on_the_order(
+    fn merging_is_adding_in_any_order(
         values in values(), cut in (0..300_usize, 0..300_usize), bounds in bounds()
     ) {
         let (begin, end) = (cut.0.min(cut.1).min(values.len()), cut.0.max(cut.1).min(values.len()));
@@ -214,7 +214,7 @@ proptest! {
 
 /// A quantile within the promised relative error of the value that it stands for.
 #[test]
-fn a_quantile_is_further_off_than_its_buckets_are_wide() {
+fn a_quantile_is_within_its_relative_error() {
     fn check<const BITS: u32, const N: usize>(sorted: &[u64], name: &str) {
         let snapshot = record::<N, _>(LogLinear::<BITS>, sorted);
         for step in 0..=1000 {
@@ -297,7 +297,7 @@ fn snapshots_that_do_not_fit_are_refused_unchanged() {
 }
 
 #[test]
-fn values_too_large_for_the_buckets_are_lost() {
+fn values_too_large_for_the_buckets_are_not_lost() {
     const N: usize = LogLinear::<3>::buckets_for(1000);
     let snapshot = record::<N, _>(LogLinear::<3>, &[1000, 1023, 1024, u64::MAX, 1 << 40]);
     assert_eq!(snapshot.counts()[N - 2..], [2, 3]);
@@ -327,7 +327,7 @@ static SIZES: StaticHistogram<60, WithSum<LogLinear<2>>> =
     StaticHistogram::new(WithSum(LogLinear::<2>));
 
 #[test]
-fn a_static_histogram_is_another_one() {
+fn a_static_histogram_does_what_an_object_does() {
     assert_eq!(SIZES.try_as_ref().map(|handle| handle.snapshot().count()), Ok(0));
     SIZES.record(12);
     SIZES.as_ref().record_n(13, 2);
@@ -342,7 +342,7 @@ fn a_static_histogram_is_another_one() {
 /// 8 bytes a bucket a lane, and 8 for the sum; a handle's word, and no more where the buckets are
 /// known at compile time.
 #[test]
-fn a_histogram_takes_more_than_its_buckets() {
+fn a_histogram_takes_eight_bytes_a_bucket_a_lane() {
     fn bytes<const N: usize, B: Buckets<N>>(buckets: B) -> usize {
         let area = Area::builder().cpus(63).odd_lines(false).build().unwrap();
         let _histogram = PerCpuHistogram::in_area(&area, buckets).unwrap();

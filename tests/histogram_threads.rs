@@ -14,7 +14,7 @@ type Latency = PerCpuHistogram<200, WithSum<LogLinear<3>>>;
 /// G9, M5: threads that change CPUs all the time, and one that reads meanwhile: nothing is lost, and
 /// nothing goes back.
 #[test]
-fn eight_threads_that_move_lose_a_value_or_a_count_goes_back() {
+fn eight_threads_that_move_lose_no_value_and_no_count_goes_back() {
     let (histogram, done) = (Latency::new(WithSum(LogLinear)), AtomicBool::new(false));
     let steps = 20_000 * stress();
     let sums: Vec<u64> = std::thread::scope(|scope| {
@@ -62,7 +62,7 @@ fn read_until(histogram: &Latency, done: &AtomicBool) -> u64 {
 
 /// I6: a thread's own values are in its own snapshots, wherever it is moved.
 #[test]
-fn a_thread_misses_its_own_value_in_a_live_snapshot() {
+fn a_thread_finds_its_own_values_in_a_live_snapshot() {
     let histogram = PerCpuHistogram::<5, _>::new(Fixed::new(&[1, 2, 3, 4]));
     std::thread::scope(|scope| {
         for thread in 0..4_u64 {
@@ -87,7 +87,7 @@ extern "C" fn on_signal(_: i32) {
 }
 
 #[test]
-fn a_value_is_lost_to_a_signal_handler_that_records() {
+fn a_signal_handler_that_records_costs_no_value() {
     RUNG.try_as_ref().expect("memory for a static");
     // SAFETY: all zero is a valid action.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -135,7 +135,7 @@ impl Drop for Last {
 }
 
 #[test]
-fn the_destructor_of_a_thread_local_records_nothing() {
+fn the_destructor_of_a_thread_local_records() {
     thread_local! { static LAST: Last = const { Last }; }
     let begin = || LAST.with(|_| ENDED.record(0));
     (0..50).map(|_| std::thread::spawn(begin)).for_each(|thread| thread.join().unwrap());
@@ -150,7 +150,7 @@ mod made_up {
     use corelocal::testing::{self, Config, Disturbance};
 
     #[test]
-    fn a_made_up_cpu_costs_a_value() {
+    fn a_made_up_cpu_costs_no_value() {
         let area = Area::builder().cpus(64).build().unwrap();
         let histogram = Latency::in_area(&area, WithSum(LogLinear)).unwrap();
         let mut ids = Rng::new(5);
@@ -176,7 +176,7 @@ mod made_up {
     }
 
     #[test]
-    fn a_record_that_is_moved_before_it_commits_is_counted_twice() {
+    fn a_record_that_is_moved_before_it_commits_is_counted_once() {
         let cpus = allowed();
         for (what, attempts) in
             [(Disturbance::Migrate, 1), (Disturbance::Signal, 3), (Disturbance::Signal, 64)]

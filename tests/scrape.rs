@@ -9,7 +9,7 @@ mod scrape;
 
 /// M5: a million requests by several threads, scraped meanwhile.
 #[test]
-fn a_scrape_tells_other_totals_than_were_served() {
+fn the_last_scrape_tells_exactly_what_was_served() {
     let told = scrape::run(1_000_000).unwrap();
     assert!(told.contains("1000000 requests by 4 threads") && told.contains("is exact"), "{told}");
 }

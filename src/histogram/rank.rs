@@ -37,7 +37,7 @@ mod tests {
 
     /// Whatever `k / n` is as an `f64`, it means the k-th of n.
     #[test]
-    fn a_fraction_that_cannot_be_written_is_one_rank_off() {
+    fn a_fraction_that_cannot_be_written_is_not_one_rank_off() {
         for n in 1..=1000_u32 {
             for k in 1..=n {
                 let q = f64::from(k) / f64::from(n);

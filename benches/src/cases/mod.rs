@@ -7,6 +7,7 @@ mod add;
 mod allocate;
 mod current_cpu;
 mod floors;
+mod histogram;
 mod peers;
 mod raw;
 mod sections;
@@ -16,7 +17,8 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 6] = ["current_cpu", "add", "sections", "allocate", "walk", "sum"];
+pub const GROUPS: [&str; 7] =
+    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "histogram"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -49,6 +51,7 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "histogram" => (histogram::BASELINE, histogram::cases()),
         _ => return None,
     };
     let goals = if name == "sections" { sections::goals() } else { Vec::new() };
