@@ -32,12 +32,13 @@ use core::ops::RangeInclusive;
 /// digits are `BITS = 7` and whose one is `BITS = 4`.
 ///
 /// ```
-/// use corelocal::histogram::{Buckets, LogLinear};
+/// use corelocal::PerCpuHistogram;
+/// use corelocal::histogram::LogLinear;
 ///
 /// type Fine = LogLinear<5>;
-/// const N: usize = Fine::buckets_for(60_000_000);
-/// let range = Buckets::<N>::range(&LogLinear::<5>, Buckets::<N>::index(&LogLinear::<5>, 1_000_000));
-/// assert_eq!(range, Some(983_040..=1_015_807));
+/// let micros = PerCpuHistogram::<{ Fine::buckets_for(60_000_000) }, Fine>::new(LogLinear);
+/// micros.record(1_000_000);
+/// assert_eq!(micros.snapshot().min(), Some(999_424..=1_015_807));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LogLinear<const BITS: u32 = 3>;
