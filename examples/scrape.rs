@@ -8,7 +8,7 @@
 //! `cargo run --release --example scrape [-- REQUESTS]`
 
 use corelocal::histogram::{Fixed, LogLinear, WithSum};
-use corelocal::{PerCpuCell, StaticHistogram, counters, per_cpu};
+use corelocal::{StaticCounter, StaticGauge, StaticHistogram};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
@@ -26,15 +26,10 @@ const WORKERS: u64 = 4;
 /// scrape finds the server idle, and no machine is too fast for the client.
 const PIECES: u64 = 12;
 
-counters! {
-    /// What the server counts.
-    struct Served { requests: u64, errors: u64, bytes: u64 }
-}
-
-per_cpu! {
-    static SERVED: Served;
-    static IN_FLIGHT: PerCpuCell<i64>;
-}
+static REQUESTS: StaticCounter = StaticCounter::new();
+static ERRORS: StaticCounter = StaticCounter::new();
+static BYTES: StaticCounter = StaticCounter::new();
+static IN_FLIGHT: StaticGauge = StaticGauge::new();
 
 /// Microseconds. Bounds of one's own, as dashboards want them; with the sum, as Prometheus does.
 static LATENCY: StaticHistogram<10, WithSum<Fixed<10>>> =
@@ -67,10 +62,10 @@ fn outcome(request: u64) -> Outcome {
 fn serve(request: u64) {
     IN_FLIGHT.inc();
     let Outcome { micros, bytes, failed } = outcome(request);
-    SERVED.as_ref().at(Served::REQUESTS).inc();
-    SERVED.as_ref().at(Served::BYTES).add(bytes);
+    REQUESTS.inc();
+    BYTES.add(bytes);
     if failed {
-        SERVED.as_ref().at(Served::ERRORS).inc();
+        ERRORS.inc();
     }
     LATENCY.record(micros);
     SIZE.record(bytes);
@@ -84,15 +79,14 @@ struct Exporter;
 impl Collector for Exporter {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         const NO_EXEMPLAR: Option<&Exemplar<[(&str, &str); 0], u64>> = None;
-        let served = SERVED.snapshot();
-        for (name, help, value) in [
-            ("requests", "Requests served", served.requests),
-            ("errors", "Requests that failed", served.errors),
-            ("bytes", "Bytes sent", served.bytes),
+        for (name, help, counter) in [
+            ("requests", "Requests served", &REQUESTS),
+            ("errors", "Requests that failed", &ERRORS),
+            ("bytes", "Bytes sent", &BYTES),
         ] {
             encoder
                 .encode_descriptor(name, help, None, MetricType::Counter)?
-                .encode_counter(&value, NO_EXEMPLAR)?;
+                .encode_counter(&counter.sum(), NO_EXEMPLAR)?;
         }
         encoder
             .encode_descriptor("in_flight", "Requests being served", None, MetricType::Gauge)?

@@ -7,6 +7,10 @@
 //! Ours is a section where the header says `rseq`: no locked instruction. The peers that everybody
 //! can read while they are recorded into lock a mutex, or use locked instructions; the histogram in a
 //! thread-local is read by nobody else, and is the floor.
+//!
+//! prometheus-client's mutex yields the CPU before it waits. Where others want that CPU, this counts
+//! as preemption, and the piece is rejected: on a busy machine its figure from two threads is that of
+//! pieces in which the threads did not meet.
 
 use crate::machine::forget;
 use crate::threads::{self, Op, on_two};

@@ -5,6 +5,7 @@
 
 mod add;
 mod allocate;
+mod counter;
 mod current_cpu;
 mod floors;
 mod histogram;
@@ -17,8 +18,8 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 7] =
-    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "histogram"];
+pub const GROUPS: [&str; 8] =
+    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "counter", "histogram"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -51,10 +52,15 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "counter" => (counter::BASELINE, counter::cases()),
         "histogram" => (histogram::BASELINE, histogram::cases()),
         _ => return None,
     };
-    let goals = if name == "sections" { sections::goals() } else { Vec::new() };
+    let goals = match name {
+        "sections" => sections::goals(),
+        "counter" => counter::goals(),
+        _ => Vec::new(),
+    };
     Some(Group { baseline, list, goals })
 }
 
