@@ -53,7 +53,7 @@ fn outcome(request: u64) -> Outcome {
     let random = (request + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let random = (random ^ random >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 16;
     Outcome {
-        micros: 20 + (random & 0xFFFF) >> (random >> 16 & 7),
+        micros: (20 + (random & 0xFFFF)) >> (random >> 16 & 7),
         bytes: random >> 24 & 0xFF_FFFF,
         failed: random % 97 == 0,
     }

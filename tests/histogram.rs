@@ -275,7 +275,7 @@ fn snapshots_that_do_not_fit_are_refused_unchanged() {
     let before = one.clone();
     let other = record(Fixed::<3>::new(&[10, 25]), &[5]);
     let differs = SnapshotError::OtherBuckets { bucket: 1, here: 20, there: 25 };
-    assert_eq!((one.merge(&other), one.since(&other)), (Err(differs), Err(differs.clone())));
+    assert_eq!((one.merge(&other), one.since(&other)), (Err(differs), Err(differs)));
     assert!(differs.to_string().contains("bucket 1 ends at 20 here and at 25 there"));
 
     let later = record(Fixed::<3>::new(&[10, 20]), &[5, 5, 15]);

@@ -78,6 +78,7 @@ pub(super) mod sealed {
     }
 
     /// A cell that sums values up, or the lack of one.
+    #[allow(unreachable_pub, reason = "reached through `Layout`, which Rust 1.85 does not see")]
     pub trait Sum: Zeroable + Send + Sync + 'static {
         /// The sum of no values.
         const OF_NONE: Option<u64>;
