@@ -227,57 +227,58 @@ fn scrape_all(
     Ok((seen[0], *seen.last().expect("a scrape")))
 }
 
+/// A worker's share of the requests, piece by piece.
+fn work(worker: u64, requests: u64, begun: &AtomicU64, over: &AtomicU64) {
+    for piece in 0..PIECES {
+        // Relaxed: as where it is raised.
+        while begun.load(Ordering::Relaxed) <= piece {
+            thread::yield_now();
+        }
+        let number = worker * PIECES + piece;
+        let first = |number| requests * number / (WORKERS * PIECES);
+        (first(number)..first(number + 1)).for_each(serve);
+        // Release: before whoever counts on it.
+        over.fetch_add(first(number + 1) - first(number), Ordering::Release);
+    }
+}
+
 /// Serves the requests below `requests`, and looks. Once a process, since the counters are statics.
 pub(crate) fn run(requests: u64) -> Result<String, Box<dyn Error>> {
     let server = Server::http("127.0.0.1:0").map_err(|error| error.to_string())?;
     let address = server.server_addr().to_ip().ok_or("no address")?;
     let url = format!("http://{address}/metrics");
-    let (begun, over) = (AtomicU64::new(0), AtomicU64::new(0));
-    thread::scope(|scope| {
+    let (begun, over) = (&AtomicU64::new(0), &AtomicU64::new(0));
+    let (scrapes, finally) = thread::scope(|scope| -> Result<_, Box<dyn Error>> {
         let exporter = scope.spawn(|| export(&server));
-        for worker in 0..WORKERS {
-            let (begun, over) = (&begun, &over);
-            scope.spawn(move || {
-                for piece in 0..PIECES {
-                    // Relaxed: as where it is raised.
-                    while begun.load(Ordering::Relaxed) <= piece {
-                        thread::yield_now();
-                    }
-                    let number = worker * PIECES + piece;
-                    let share = |number| requests * number / (WORKERS * PIECES);
-                    (share(number)..share(number + 1)).for_each(serve);
-                    // Release: before whoever counts on it.
-                    over.fetch_add(share(number + 1) - share(number), Ordering::Release);
-                }
-            });
-        }
-        let scrapes = scrape_all(&url, &begun, &over);
+        let start = |worker| scope.spawn(move || work(worker, requests, begun, over));
+        let workers: Vec<_> = (0..WORKERS).map(start).collect();
+        let scrapes = scrape_all(&url, begun, over);
         // Whatever went wrong: nobody waits for ever.
         begun.store(PIECES, Ordering::Relaxed);
-        // Acquire: all that was served.
-        while over.load(Ordering::Acquire) < requests {
-            thread::yield_now();
-        }
+        let workers: Result<Vec<()>, _> = workers.into_iter().map(|worker| worker.join()).collect();
         let finally = scrape(&url);
         server.unblock();
-        exporter.join().expect("no panic").map_err(|error| error.to_string())?;
+        workers.map_err(|_| "a worker panicked")?;
+        exporter.join().map_err(|_| "the exporter panicked")?.map_err(|error| error.to_string())?;
+        Ok((scrapes?, finally?))
+    })?;
 
-        let (finally, (first, last)) = (finally?, scrapes?);
-        for (name, value) in &expected(requests) {
-            if finally.get(name) != Some(value) {
-                return Err(format!("{name}: {value} served, {:?} told", finally.get(name)).into());
-            }
+    let expected = expected(requests);
+    for (name, value) in &expected {
+        if finally.get(name) != Some(value) {
+            return Err(format!("{name}: {value} served, {:?} told", finally.get(name)).into());
         }
-        Ok(format!(
-            "{requests} requests by {WORKERS} threads, {} with an error, {} bytes\n\
-             {PIECES} scrapes meanwhile: from {first} to {last} requests, and none went back\n\
-             the last scrape is exact in {} series; half of the responses have at most {} bytes\n",
-            finally["errors_total"],
-            finally["bytes_total"],
-            expected(requests).len(),
-            finally["size_at_most_bytes{quantile=\"0.5\"}"],
-        ))
-    })
+    }
+    let (first, last) = scrapes;
+    Ok(format!(
+        "{requests} requests by {WORKERS} threads, {} with an error, {} bytes\n\
+         {PIECES} scrapes meanwhile: from {first} to {last} requests, and none went back\n\
+         the last scrape is exact in {} series; half of the responses have at most {} bytes\n",
+        finally["errors_total"],
+        finally["bytes_total"],
+        expected.len(),
+        finally["size_at_most_bytes{quantile=\"0.5\"}"],
+    ))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
