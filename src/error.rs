@@ -89,6 +89,56 @@ impl fmt::Display for AreaError {
 
 impl core::error::Error for AreaError {}
 
+/// A histogram cannot have the bounds that were asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BoundsError {
+    /// Not one bound fewer than there are buckets.
+    Count {
+        /// Bounds that were given.
+        given: usize,
+        /// Bounds that the buckets have.
+        wanted: usize,
+    },
+    /// A bound that is not above the one before it.
+    NotAscending {
+        /// Its place among the bounds, from 0.
+        at: usize,
+        /// The bound before it.
+        before: u64,
+        /// The bound.
+        bound: u64,
+    },
+    /// A bound of `u64::MAX`, beyond which there is nothing.
+    NothingBeyond {
+        /// Its place among the bounds, from 0.
+        at: usize,
+    },
+}
+
+impl fmt::Display for BoundsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Count { given, wanted } => write!(
+                f,
+                "{given} bounds for {} buckets; give {wanted}: the last bucket has none",
+                wanted + 1
+            ),
+            Self::NotAscending { at, before, bound } => write!(
+                f,
+                "bound {at} is {bound}, after {before}; sort the bounds, and give each once"
+            ),
+            Self::NothingBeyond { at } => write!(
+                f,
+                "bound {at} is the largest value there is; leave it out: the last bucket has what \
+                 is beyond all bounds"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for BoundsError {}
+
 /// A per-CPU object could not be made: no memory, or an initialiser said no.
 ///
 /// The copies that were already made have been dropped, and the memory returned.

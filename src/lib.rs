@@ -30,6 +30,8 @@ pub mod priority;
 // F3: what is built on them.
 #[cfg(feature = "std")]
 pub mod counter;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub mod histogram;
 
 pub mod docs;
 
@@ -48,8 +50,10 @@ pub use counter::{BatchedCounter, CounterRef, PerCpuCounter, PerCpuGauge};
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use counter::{CounterSet, StaticCounter, StaticGauge};
 pub use cpu::{CpuId, CpuMask, Lane};
-pub use error::{AllocError, AreaError, BatchError, InitError, Moved, OverLimit};
+pub use error::{AllocError, AreaError, BatchError, BoundsError, InitError, Moved, OverLimit};
 pub use field::Field;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use histogram::{HistogramSnapshot, PerCpuHistogram, StaticHistogram};
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use percpu::PerCpuStatic;
 #[cfg(feature = "std")]

@@ -5,6 +5,7 @@
 //! * [`priority`]: for schedulers in user space: the layouts, the promises, push and pull.
 //! * [`layout_maps`]: how to read a layout map, and what to do about it.
 //! * [`counters`]: which counter is wanted, what it promises, and when none is.
+//! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
@@ -23,6 +24,10 @@ pub mod layout_maps {}
 #[cfg(feature = "std")]
 #[doc = include_str!("counters.md")]
 pub mod counters {}
+
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+#[doc = include_str!("histograms.md")]
+pub mod histograms {}
 
 #[doc = include_str!("limits.md")]
 pub mod limits {}

@@ -8,6 +8,7 @@ mod allocate;
 mod counter;
 mod current_cpu;
 mod floors;
+mod histogram;
 mod neighbours;
 mod peers;
 mod priority;
@@ -20,8 +21,17 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 8] =
-    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "counter", "priority"];
+pub const GROUPS: [&str; 9] = [
+    "current_cpu",
+    "add",
+    "sections",
+    "allocate",
+    "walk",
+    "sum",
+    "counter",
+    "priority",
+    "histogram",
+];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -56,6 +66,7 @@ pub fn group(name: &str) -> Option<Group> {
         "sum" => (sum::BASELINE, sum::cases()),
         "counter" => (counter::BASELINE, counter::cases()),
         "priority" => (priority::BASELINE, priority::cases()),
+        "histogram" => (histogram::BASELINE, histogram::cases()),
         _ => return None,
     };
     let goals = match name {

@@ -1,13 +1,17 @@
 //! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
 
+use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::{
-    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter, per_cpu,
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
+    StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
 
 static EVENTS: StaticCounter = StaticCounter::new();
+
+static LATENCY: StaticHistogram<100> = StaticHistogram::new(LogLinear);
 
 type Cell = PerCpuRef<'static, PerCpuCell<u64>>;
 
@@ -61,6 +65,16 @@ fn hot_batched_add(counter: &BatchedCounter, value: i64) {
     counter.add(value);
 }
 
+#[inline(never)]
+fn hot_record(histogram: HistogramRef<'static, 100, LogLinear>, value: u64) {
+    histogram.record(value);
+}
+
+#[inline(never)]
+fn hot_record_static(value: u64) {
+    LATENCY.record(value);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -70,6 +84,8 @@ fn main() {
     hot_counter_add(black_box(EVENTS.as_ref()), black_box(1));
     hot_counter_add_static(black_box(1));
     hot_batched_add(black_box(&BatchedCounter::new()), black_box(1));
+    hot_record(black_box(LATENCY.as_ref()), black_box(1));
+    hot_record_static(black_box(1));
     let there = hot_add_on(black_box(cell), black_box(CpuId::new(0)), black_box(1));
     let (lane, _) = black_box(hot_fetch_add(black_box(cell), black_box(1)));
     black_box(hot_swap(black_box(cell), black_box(7)));
