@@ -8,10 +8,12 @@
 //! | `names` | which field lies where |
 //! | `count` | the recorded accesses in the coherence model |
 //! | `threads` | the same operations by this machine's threads, timed |
+//! | `independent` | beside the figures of another model |
 //! | `report` | tables |
 
 mod count;
 mod domain;
+mod independent;
 mod names;
 mod params;
 mod report;

@@ -1,6 +1,6 @@
 //! Tables for people, or one JSON object.
 
-use super::{Design, Mix, Params, Question, Row, Search, Timed};
+use super::{Design, Mix, Params, Question, Row, Search, Timed, independent};
 use crate::measure::machine::Machine;
 use model::coherence::Machine as Model;
 use serde::Serialize;
@@ -102,73 +102,6 @@ impl Table {
     }
 }
 
-/// What an independent model of hand-described layouts counted: workload, CPUs, layout, misses of a
-/// set and of a search, transfers of the hottest line (480 CPUs only). See `rt.md`.
-const INDEPENDENT: &[(&str, usize, &str, f64, f64, Option<f64>)] = &[
-    ("Mix50", 8, "Packed", 4.72, 0.97, None),
-    ("Mix50", 8, "Padded", 4.33, 0.98, None),
-    ("Mix50", 8, "Split", 4.35, 0.98, None),
-    ("Mix50", 64, "Packed", 6.19, 1.86, None),
-    ("Mix50", 64, "Padded", 5.71, 1.86, None),
-    ("Mix50", 64, "Split", 5.70, 1.86, None),
-    ("Mix50", 480, "Packed", 6.28, 1.98, Some(0.995)),
-    ("Mix50", 480, "Padded", 5.79, 1.98, Some(0.995)),
-    ("Mix50", 480, "Split", 5.79, 1.98, Some(0.995)),
-    ("Spread", 8, "Packed", 4.53, 1.01, None),
-    ("Spread", 8, "Padded", 3.61, 1.39, None),
-    ("Spread", 8, "Split", 3.93, 0.77, None),
-    ("Spread", 64, "Packed", 6.69, 4.20, None),
-    ("Spread", 64, "Padded", 5.25, 7.23, None),
-    ("Spread", 64, "Split", 5.47, 3.33, None),
-    ("Spread", 480, "Packed", 6.70, 16.94, Some(1.017)),
-    ("Spread", 480, "Padded", 5.38, 18.84, Some(0.406)),
-    ("Spread", 480, "Split", 5.36, 17.23, Some(3.192)),
-    ("Wide50", 8, "Packed", 4.72, 0.97, None),
-    ("Wide50", 8, "Padded", 4.33, 0.98, None),
-    ("Wide50", 8, "Split", 4.35, 0.98, None),
-    ("Wide50", 64, "Packed", 6.18, 1.86, None),
-    ("Wide50", 64, "Padded", 5.70, 1.86, None),
-    ("Wide50", 64, "Split", 5.70, 1.86, None),
-    ("Wide50", 480, "Packed", 6.28, 1.98, Some(0.995)),
-    ("Wide50", 480, "Padded", 5.79, 1.98, Some(0.995)),
-    ("Wide50", 480, "Split", 5.79, 1.98, Some(0.995)),
-];
-
-/// Differences that are worth a sentence, in parts.
-const WORTH: f64 = 0.15;
-
-fn against_the_other_model(tables: &[Table], out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "\nthis model / an independent one, of layouts described by hand / this one, access by \
-         access (* more than 15 %, see rt.md)"
-    )?;
-    for (workload, cpus, layout, set, find, hottest) in INDEPENDENT {
-        let row = |interleaved| {
-            let table = tables.iter().find(|table| {
-                let same = (table.workload, table.cpus) == (*workload, *cpus);
-                same && !table.around && table.interleaved == interleaved
-            });
-            table.and_then(|table| table.rows.iter().find(|row| row.layout == *layout))
-        };
-        let Some(ours) = row(false) else { continue };
-        write!(out, "  {workload:<7} {cpus:>3} CPUs  {layout:<7}")?;
-        let of: [(&str, fn(&Row) -> f64, Option<f64>); 3] = [
-            ("set", |row| row.set, Some(*set)),
-            ("find", |row| row.find, Some(*find)),
-            ("hottest", |row| row.hottest, *hottest),
-        ];
-        for (what, of, theirs) in of {
-            let Some(theirs) = theirs else { continue };
-            let mark = if (of(ours) / theirs - 1.0).abs() > WORTH { "*" } else { " " };
-            let mixed = row(true).map_or(f64::NAN, of);
-            write!(out, "  {what} {:>6.3} /{theirs:>6.3}{mark}/{mixed:>6.3}", of(ours))?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
 /// `ByCpu` against `Padded`, in the same run.
 fn ratios(tables: &[Table], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nPadded / ByCpu<64>, in this run")?;
@@ -215,7 +148,7 @@ pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
         table.print(out)?;
     }
     ratios(&report.tables, out)?;
-    against_the_other_model(&report.tables, out)?;
+    independent::print(&report.tables, out)?;
     threads(report, out)
 }
 
