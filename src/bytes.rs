@@ -2,14 +2,18 @@
 //!
 //! The priority vector keeps a byte a CPU and reads it in words, because a byte store and a word
 //! load of one memory cannot be mixed; so it needs minimum and comparison of words' bytes. They
-//! are written with SSE2, which every x86-64 has, and as arithmetic on a `u64` (SWAR) for the
-//! others. Bytes are below 128: the eighth bit is what the arithmetic carries in.
+//! are written with SSE2, which x86-64 has but for kernels and firmware, and as arithmetic on a
+//! `u64` (SWAR) for the others. Bytes are below 128: the eighth bit is what the arithmetic carries in.
 //!
 //! Source of the arithmetic: H. S. Warren, *Hacker's Delight*, 2nd edition, section 6-1.
 
-#[cfg(all(target_arch = "x86_64", not(any(corelocal_loom, miri))))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(any(corelocal_loom, miri))))]
 pub(crate) use sse2::Row;
-#[cfg(not(all(target_arch = "x86_64", not(any(corelocal_loom, miri)))))]
+#[cfg(not(all(
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    not(any(corelocal_loom, miri))
+)))]
 pub(crate) use swar::Row;
 
 /// Bytes of a [`Row`].
@@ -23,7 +27,7 @@ const fn splat(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-#[cfg(all(target_arch = "x86_64", not(any(corelocal_loom, miri))))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(any(corelocal_loom, miri))))]
 #[allow(unsafe_code, reason = "SSE2 intrinsics, and loads into its registers")]
 mod sse2 {
     use super::MOST;
@@ -39,7 +43,7 @@ mod sse2 {
     macro_rules! sse2 {
         ($intrinsic:ident $(::<$constant:literal>)? ($($argument:expr),*)) => {{
             // SAFETY:
-            // * SSE2 is part of x86-64: every target of that architecture has it.
+            // * The module is there only where the target has SSE2.
             unsafe { $intrinsic $(::<$constant>)? ($($argument),*) }
         }};
     }
@@ -143,7 +147,7 @@ mod sse2 {
 }
 
 /// The arithmetic, for machines without SSE2 and as the other's oracle.
-#[cfg(any(not(target_arch = "x86_64"), corelocal_loom, miri, test))]
+#[cfg(any(not(all(target_arch = "x86_64", target_feature = "sse2")), corelocal_loom, miri, test))]
 #[cfg_attr(test, allow(unreachable_pub, reason = "what words are made of says it, if it is used"))]
 mod swar {
     use super::{MOST, splat};
