@@ -99,7 +99,8 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// # Errors
     ///
-    /// [`OrderError::Alloc`] if there is no memory.
+    /// [`OrderError::Alloc`] if there is no memory for the vector. (What a topology reads at the
+    /// first questions about it, it keeps on the heap: that is not covered.)
     ///
     /// ```
     /// use corelocal::{PriorityVec, Topology};
@@ -109,7 +110,7 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// ```
     #[cfg(feature = "std")]
     pub fn with_topology(machine: &crate::sys::topology::Topology) -> Result<Self, OrderError> {
-        Self::try_new(super::order::of_topology(machine))
+        Self::try_new(super::order::of_topology(machine)?.iter())
     }
 
     /// Takes the right to set `cpu`'s priority. `this` is anything that leads to the vector: `&`,
