@@ -53,6 +53,28 @@ fn a_batched_count_is_within_its_bound_after_every_update() {
     assert_eq!(BatchedCounter::new().compare(i64::MAX), Compared::Less);
 }
 
+/// The root is a multiple of the batch: beside the largest `i64` it is the smallest.
+#[test]
+fn a_batched_count_at_the_ends_of_its_word_is_compared_with_care() {
+    for batch in [1, 32, 1 << 20] {
+        for near in [0, 1, 5, 10_000, i64::MAX / 2] {
+            let counter = BatchedCounter::with_batch(batch).unwrap();
+            counter.add(i64::MAX - near);
+            assert_eq!(counter.compare(0), Compared::Greater, "batch {batch}, {near} below");
+            assert_eq!(counter.compare(i64::MAX - near), Compared::Equal);
+            counter.sub(i64::MAX - near);
+            counter.add(i64::MIN + near);
+            assert_eq!(counter.compare(0), Compared::Less, "batch {batch}, {near} above");
+        }
+    }
+    // What is in stock for a limit that is none is not drawn for one that is passed.
+    let counter = BatchedCounter::new();
+    assert_eq!(counter.limited_add(1, i64::MAX), Ok(()));
+    counter.add(i64::MAX - 1);
+    assert_eq!(counter.limited_add(1, 100), Err(OverLimit { value: 1, limit: 100 }));
+    assert_eq!(counter.sum(), i64::MAX);
+}
+
 #[test]
 fn a_batched_count_is_exact_when_threads_that_moved_are_done() {
     let steps = 50_000 * stress();

@@ -119,7 +119,8 @@ impl BatchedCounter {
     /// About what the count is: one relaxed load.
     ///
     /// While nobody is in the middle of an update, off by at most
-    /// [`error_bound`](Self::error_bound). An update that is interrupted between its lane and the
+    /// [`error_bound`](Self::error_bound), modulo 2^64 (closer than that to the ends of an `i64` the
+    /// root may have wrapped before the count). An update that is interrupted between its lane and the
     /// root withholds what it is carrying: at most its own value, rounded up to the batch of the
     /// tree's topmost nodes (the counter's own up to four CPUs, four times that up to sixteen,
     /// and so on).
@@ -145,20 +146,23 @@ impl BatchedCounter {
         self.lanes.sum()
     }
 
+    /// What the count is at least, and at most, by the root alone. `None` where that reaches past
+    /// the ends of an `i64`: then the root may have wrapped where the count has not, or not yet.
+    pub(super) fn range(&self) -> Option<(i64, i64)> {
+        let ((more, less), root) = (self.tree.bounds(), self.read());
+        Some((root.checked_sub_unsigned(less)?, root.checked_add_unsigned(more)?))
+    }
+
     /// How the count compares with `value`.
     ///
     /// One load where [`read`](Self::read) is further from `value` than it can be off, and the
     /// exact [`sum`](Self::sum) where it is not. So it is right while nobody is in the middle of
     /// an update, and as good as `read` or `sum` otherwise.
     pub fn compare(&self, value: i64) -> Ordering {
-        let (more, less) = self.tree.bounds();
-        let (read, value) = (i128::from(self.read()), i128::from(value));
-        if read - i128::from(less) > value {
-            Ordering::Greater
-        } else if read + i128::from(more) < value {
-            Ordering::Less
-        } else {
-            i128::from(self.sum()).cmp(&value)
+        match self.range() {
+            Some((least, _)) if least > value => Ordering::Greater,
+            Some((_, most)) if most < value => Ordering::Less,
+            _ => self.sum().cmp(&value),
         }
     }
 }

@@ -154,8 +154,8 @@ impl BatchedCounter {
 
     /// What the root leaves for more, at least, if `out` is set aside.
     fn room(&self, out: u64, limit: i64) -> i128 {
-        let most = i128::from(self.read()) + i128::from(self.tree.bounds().0);
-        i128::from(limit) - most - i128::from(out)
+        let most = self.range().map_or(i64::MAX, |(_, most)| most);
+        i128::from(limit) - i128::from(most) - i128::from(out)
     }
 
     #[cold]
