@@ -113,8 +113,8 @@ where
     /// Makes `priority` what the CPU runs at; [`INVALID`](Priority::INVALID) takes it out of every
     /// search.
     ///
-    /// Wait-free. If it is what it was, nothing is read or written that others share, and there is
-    /// no barrier. Else:
+    /// Wait-free. If it is what it was, nothing is written, there is no barrier, and the layouts by
+    /// level read the CPU's own level alone (16 CPUs' lie in a line). Else:
     ///
     /// * [`ByCpu`](super::ByCpu): one atomic read-modify-write.
     /// * The layouts by level: the new level's mask and count, then the old level's count and mask:

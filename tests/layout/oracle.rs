@@ -62,6 +62,15 @@ impl Random {
     }
 }
 
+/// A tool that read a wrong size out of a program gets an answer, no panic.
+#[test]
+fn a_member_of_a_struct_without_bytes_is_beside_nothing() {
+    let fields = [LayoutField::new("a", 0, 4, 4).in_group("one")];
+    let groups = [Group::new("one", &[Rule::Exclusive])];
+    let map = Layout::new("S", 0, 64, &fields, &groups, &[]).with_line(64);
+    assert_eq!(map.broken(), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

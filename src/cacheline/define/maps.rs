@@ -38,8 +38,9 @@ pub const fn __mapped<'a, W, F>(name: &'a str, token: Field<W, F>) -> LayoutFiel
 /// be visible, and as for [`field!`](crate::field!) the struct must not be packed.
 ///
 /// Groups, promises and operations are those of [`cacheline_struct!`](crate::cacheline_struct!),
-/// where all of them prove: `aligned` cannot place what is already there. The checks fire in
-/// `cargo check`.
+/// where all of them prove: `aligned` cannot place what is already there, and proves that the group
+/// begins on a line, not that the next field begins on another (`exclusive` does). The checks fire
+/// in `cargo check`.
 #[macro_export]
 macro_rules! layout_map {
     (

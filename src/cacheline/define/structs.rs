@@ -51,7 +51,8 @@
 /// | `holds(a, b, ..)` | those are members |
 /// | `within(a ..= b)` | its members lie from the first byte of `a` to the last of `b` |
 ///
-/// `aligned` and `aligned_if` place bytes, the others prove. A group of 64 bytes that is `aligned`
+/// `aligned` and `aligned_if` place bytes, the others prove. (In a map of someone else's struct
+/// these two prove only that the group begins on a line; `exclusive` says what may follow it.) A group of 64 bytes that is `aligned`
 /// wastes half a line where lines have 128 bytes; `aligned_if(64)` does not.
 ///
 /// `touches name { a, mut b } in <= N lines;` promises that the operation's fields lie on so many

@@ -211,7 +211,7 @@ impl<'a> Layout<'a> {
                 }
                 let end = base + self.size;
                 let before = first == 0 && base > 0;
-                let after = last == (end - 1) / self.line && end % self.line != 0;
+                let after = end % self.line != 0 && last == end / self.line;
                 if other.is_none() && (before || after) {
                     return Some((*field, None));
                 }

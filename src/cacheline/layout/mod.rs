@@ -57,6 +57,9 @@ pub struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// A map of the struct `name`, on lines of [`CACHE_LINE`] bytes. Complexity: constant.
+    ///
+    /// What is given is believed: nothing is checked here. Whatever then asks for lines or gaps
+    /// panics if there are more than 1024 fields.
     pub const fn new(
         name: &'a str,
         size: usize,
