@@ -342,9 +342,10 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for CacheLine<Lanes
             .iter()
             .flat_map(|shard| (0..ROWS).map(|at| Lanes::<K, LEVELS, W>::row(shard, at)));
         let count: usize = rows.map(|row| row.equal(Row::splat(level)).count_ones() as usize).sum();
-        // Lanes without a CPU are at no level.
+        // Lanes without a CPU are at no level. (A pointer that led a slot here from another vector
+        // may have set one; see `claim`.)
         let unused = self.shards.len() * WORDS * LANES - self.registry.len();
-        if level == NOWHERE { count - unused } else { count }
+        if level == NOWHERE { count.saturating_sub(unused) } else { count }
     }
 
     fn fields(&self, tell: &mut dyn FnMut(Field)) {

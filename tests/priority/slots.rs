@@ -2,7 +2,7 @@
 
 use crate::{each_layout, find, mask, usual};
 use corelocal::priority::{Atomic, ClaimError, Layout, UnknownCpu};
-use corelocal::{ByCpu, CpuId, CpuSlot, Packed, Padded, Priority, PriorityVec, Split};
+use corelocal::{ByCpu, CpuId, CpuMask, CpuSlot, Packed, Padded, Priority, PriorityVec, Split};
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -117,4 +117,41 @@ fn vectors_and_slots_go_to_other_threads() {
     both::<CpuSlot<Arc<PriorityVec>>>();
     both::<CpuSlot<&PriorityVec<Packed, 101, Atomic>>>();
     both::<corelocal::Level<[core::sync::atomic::AtomicU64; 1]>>();
+}
+
+/// A pointer that leads to `first` so many times, and then to `second`.
+struct Turning<'v> {
+    first: &'v PriorityVec,
+    second: &'v PriorityVec,
+    left: std::cell::Cell<usize>,
+}
+
+impl Deref for Turning<'_> {
+    type Target = PriorityVec;
+
+    fn deref(&self) -> &PriorityVec {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        if left == 0 { self.second } else { self.first }
+    }
+}
+
+#[test]
+fn a_pointer_that_leads_elsewhere_in_the_end_spoils_levels_and_nothing_more() {
+    let large = PriorityVec::try_new((0..64).map(CpuId::new)).unwrap();
+    let small = PriorityVec::try_new([CpuId::new(0)]).unwrap();
+    // A claim follows the pointer twice: turned in between, it panics.
+    for left in 2..6 {
+        let pointer = Turning { first: &large, second: &small, left: left.into() };
+        let mut slot = PriorityVec::claim(pointer, CpuId::new(left as u32)).unwrap();
+        slot.set(Priority::NORMAL).unwrap();
+        for vector in [&large, &small] {
+            assert!(vector.count(Priority::INVALID) <= 64);
+            let all = CpuMask::first_cpus(64);
+            let _ = vector.find(Priority::rt(1), &all, &mut CpuMask::new());
+            let _ = vector.find_any(Priority::rt(1), &all, CpuId::new(0));
+        }
+        // Given back to a vector that has no such CPU, it would panic.
+        std::mem::forget(slot);
+    }
 }
