@@ -23,6 +23,10 @@ pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
 
+// F3: built on them.
+#[cfg(feature = "pool")]
+pub mod pool;
+
 pub mod docs;
 
 // Beside the floors: what models reach, and what tests can pretend.
@@ -44,6 +48,8 @@ pub use percpu::PerCpuStatic;
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
+#[cfg(all(feature = "pool", not(corelocal_loom)))]
+pub use pool::PerCpuPool;
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]

@@ -30,6 +30,15 @@ mod inner {
     pub(crate) use std::sync::Mutex;
 }
 
+/// Lets other threads run.
+#[cfg(feature = "std")]
+pub(crate) fn yield_now() {
+    #[cfg(all(corelocal_loom, feature = "loom"))]
+    loom::thread::yield_now();
+    #[cfg(not(all(corelocal_loom, feature = "loom")))]
+    std::thread::yield_now();
+}
+
 pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use inner::*;
 
