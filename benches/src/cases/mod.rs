@@ -8,6 +8,7 @@ mod allocate;
 mod current_cpu;
 mod floors;
 mod peers;
+mod pool;
 mod raw;
 mod sections;
 mod sum;
@@ -16,7 +17,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 6] = ["current_cpu", "add", "sections", "allocate", "walk", "sum"];
+pub const GROUPS: [&str; 7] = ["current_cpu", "add", "sections", "allocate", "walk", "sum", "pool"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -49,9 +50,14 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "pool" => (pool::BASELINE, pool::cases()),
         _ => return None,
     };
-    let goals = if name == "sections" { sections::goals() } else { Vec::new() };
+    let goals = match name {
+        "sections" => sections::goals(),
+        "pool" => pool::goals(),
+        _ => Vec::new(),
+    };
     Some(Group { baseline, list, goals })
 }
 

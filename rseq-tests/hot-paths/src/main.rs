@@ -1,5 +1,6 @@
 //! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
 
+use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
 use corelocal::{CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, per_cpu};
 use std::hint::black_box;
 
@@ -42,6 +43,30 @@ fn hot_compare_exchange(cell: Cell, current: u64, new: u64) -> (Lane, Result<u64
     cell.compare_exchange(current, new)
 }
 
+type Object = [u64; 8];
+
+#[inline(never)]
+fn hot_pool_get(pool: &PerCpuPool<Object>) -> Pooled<'_, Object> {
+    pool.get()
+}
+
+#[inline(never)]
+fn hot_pool_get_idle(pool: &PerCpuPool<Object>) -> Option<Pooled<'_, Object>> {
+    pool.get_idle()
+}
+
+#[inline(never)]
+fn hot_pool_put(object: Pooled<'_, Object>) {
+    drop(object);
+}
+
+static POOL: StaticPool<Object> = StaticPool::new(|| PerCpuPool::new(|| [0; 8]));
+
+#[inline(never)]
+fn hot_pool_get_static() -> Pooled<'static, Object> {
+    POOL.get()
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -52,6 +77,12 @@ fn main() {
     let (lane, _) = black_box(hot_fetch_add(black_box(cell), black_box(1)));
     black_box(hot_swap(black_box(cell), black_box(7)));
     let _ = black_box(hot_compare_exchange(black_box(cell), black_box(7), black_box(7)));
+    let pool = PerCpuPool::new(|| [0; 8]);
+    for _ in 0..2 {
+        hot_pool_put(black_box(hot_pool_get(black_box(&pool))));
+        drop(black_box(hot_pool_get_idle(black_box(&pool))));
+        drop(black_box(hot_pool_get_static()));
+    }
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
