@@ -15,6 +15,8 @@ mod inner;
 mod inner;
 
 pub mod owned;
+#[cfg(corelocal_loom)]
+pub mod pool;
 pub mod sections;
 
 pub use inner::{

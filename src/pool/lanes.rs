@@ -71,6 +71,7 @@ impl<S: Stride> Lanes<S> {
     }
 
     /// The most objects in one list: a batch.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no objects"))]
     pub(super) fn most(&self) -> usize {
         self.most as usize
     }
@@ -84,6 +85,7 @@ impl<S: Stride> Lanes<S> {
     }
 
     /// Whether objects lie in lanes, and sections put them there.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no objects"))]
     #[inline(always)]
     pub(super) fn has_sections(&self) -> bool {
         // Relaxed: this bit never changes.

@@ -1,7 +1,6 @@
 //! What models reach of a pool: the lists and the shared queue, without the objects and the heap.
 
-pub use super::lanes::Lane;
-use super::lanes::{Lanes, Reach};
+use super::lanes::{self, Lanes, Reach};
 use super::node::{Chain, Header};
 use super::shared::Shared;
 use super::take_over::Refused;
@@ -20,6 +19,11 @@ impl Default for Head {
         Self(Header::new(true))
     }
 }
+
+/// A lane's lists.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Lane(lanes::Lane);
 
 /// A pool's lists, in lanes of the model's.
 #[derive(Debug)]
@@ -40,7 +44,7 @@ impl<S: Stride> PoolLists<S> {
     ///
     /// As `Lanes::push`: the lanes are this object's, and so is the node, which begins with a [`Head`].
     pub unsafe fn put<C: Anchored>(&self, on: C, lane0: *mut Lane, node: Place) -> Vec<Place> {
-        let reach = Reach { on, lane0 };
+        let reach = Reach { on, lane0: lane0.cast() };
         // SAFETY:
         // - passed on to the caller.
         if unsafe { self.lanes.push(reach, node.cast()) } {
@@ -57,7 +61,7 @@ impl<S: Stride> PoolLists<S> {
     ///
     /// As `Lanes::pop`: the lanes are this object's.
     pub unsafe fn get<C: Anchored>(&self, on: C, lane0: *mut Lane) -> (Option<Place>, Vec<Place>) {
-        let reach = Reach { on, lane0 };
+        let reach = Reach { on, lane0: lane0.cast() };
         // SAFETY:
         // - passed on to the caller.
         if let Some(node) = unsafe { self.lanes.pop(reach) } {
@@ -85,7 +89,7 @@ impl<S: Stride> PoolLists<S> {
         let found = |chain| all.extend(places(chain));
         // SAFETY:
         // - passed on to the caller.
-        match unsafe { self.lanes.take_over(lane0, spill, fence, found) } {
+        match unsafe { self.lanes.take_over(lane0.cast(), spill, fence, found) } {
             Err(Refused::Taken | Refused::NoFence) => return None,
             Ok(()) => {}
         }

@@ -27,6 +27,7 @@ impl Header {
     }
 
     /// Whether the node counts among those that the pool keeps.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no objects"))]
     #[inline(always)]
     pub(super) fn is_kept(&self) -> bool {
         self.kept != 0

@@ -84,8 +84,8 @@ pub(super) struct Hooks<T> {
 ///
 /// What was done to an object before it went back is seen by whoever gets it next. Nothing else
 /// is ordered.
-// What the hot path reads and nobody writes, but for drains, shares no line with what others write.
-#[repr(align(64))]
+// What the hot path reads comes first, and shares no line with what others write.
+#[repr(C, align(64))]
 pub struct PerCpuPool<T> {
     pub(super) lists: Lanes<Apart>,
     /// Lane 0, or a dangling pointer without sections.

@@ -25,6 +25,7 @@ impl Shared {
     }
 
     /// How many batches there is room for.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no objects"))]
     pub(super) fn batches(&self) -> usize {
         self.slots.len()
     }

@@ -77,6 +77,7 @@ impl<S: Stride> Lanes<S> {
     /// # Safety
     ///
     /// A [`Lane`] of this pool lies there.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no magazines"))]
     pub(crate) unsafe fn take_lane(&self, lane: *mut Lane, mut found: impl FnMut(Chain)) {
         for which in [LOADED, SPARE] {
             // SAFETY:

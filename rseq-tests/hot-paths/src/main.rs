@@ -80,8 +80,8 @@ fn main() {
     let pool = PerCpuPool::new(|| [0; 8]);
     for _ in 0..2 {
         hot_pool_put(black_box(hot_pool_get(black_box(&pool))));
-        drop(black_box(hot_pool_get_idle(black_box(&pool))));
-        drop(black_box(hot_pool_get_static()));
+        black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
+        std::mem::forget(black_box(hot_pool_get_static()));
     }
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
