@@ -6,7 +6,7 @@
 
 use loom_tests::pool::Shared;
 use loom_tests::pool::Who::{self, OnCpu, Spilling};
-use loom_tests::{Arc, AtomicUsize, model, part, together};
+use loom_tests::{Arc, AtomicUsize, large_model, model, part, together};
 use std::sync::atomic::Ordering;
 
 /// Counts nodes that left the lists.
@@ -27,7 +27,7 @@ fn get(shared: &Shared, who: Who) -> usize {
 
 #[test]
 fn an_object_is_handed_out_twice() {
-    model("an_object_is_handed_out_twice", 2, || {
+    large_model("an_object_is_handed_out_twice", [3, 4], || {
         let shared = Shared::new(2, 1, 1);
         assert_eq!(shared.put(OnCpu, 0), 0);
         let out = counter();
@@ -42,7 +42,7 @@ fn an_object_is_handed_out_twice() {
 
 #[test]
 fn an_object_that_goes_round_is_lost() {
-    model("an_object_that_goes_round_is_lost", 2, || {
+    large_model("an_object_that_goes_round_is_lost", [3, 4], || {
         let shared = Shared::new(2, 1, 2);
         let out = counter();
         together([0, 1].map(|node| {
@@ -89,7 +89,7 @@ fn a_put_beside_a_drain_is_lost() {
 /// E51: the second drain brings the lists that the first one emptied into use again.
 #[test]
 fn lists_come_into_use_before_they_are_seen_empty() {
-    model("lists_come_into_use_before_they_are_seen_empty", 3, || {
+    large_model("lists_come_into_use_before_they_are_seen_empty", [3, 5], || {
         let shared = Shared::new(2, 1, 1);
         assert_eq!(shared.put(OnCpu, 0), 0);
         let out = counter();
@@ -123,7 +123,7 @@ fn two_drains_have_one_object() {
 
 #[test]
 fn a_drain_misses_what_a_spilling_thread_did() {
-    model("a_drain_misses_what_a_spilling_thread_did", 3, || {
+    large_model("a_drain_misses_what_a_spilling_thread_did", [3, 4], || {
         let shared = Shared::new(2, 1, 2);
         assert_eq!(shared.put(Spilling, 1), 0);
         let out = counter();
@@ -184,7 +184,7 @@ fn a_batch_is_put_over_another() {
 /// Lists of one node each: every put finds the loaded list full, and moves it.
 #[test]
 fn a_full_list_is_lost_on_its_way() {
-    model("a_full_list_is_lost_on_its_way", 2, || {
+    large_model("a_full_list_is_lost_on_its_way", [3, 4], || {
         let shared = Shared::new(1, 1, 3);
         assert_eq!(shared.put(OnCpu, 0), 0);
         let out = counter();
@@ -198,7 +198,7 @@ fn a_full_list_is_lost_on_its_way() {
 
 #[test]
 fn a_full_list_is_lost_beside_a_drain() {
-    model("a_full_list_is_lost_beside_a_drain", 2, || {
+    large_model("a_full_list_is_lost_beside_a_drain", [3, 4], || {
         let shared = Shared::new(1, 1, 3);
         assert_eq!(shared.put(OnCpu, 0) + shared.put(OnCpu, 1), 0);
         let out = counter();
@@ -214,7 +214,7 @@ fn a_full_list_is_lost_beside_a_drain() {
 /// Gets that find the loaded list empty take the spare one, or a batch, and leave the rest.
 #[test]
 fn the_rest_of_a_batch_is_lost() {
-    model("the_rest_of_a_batch_is_lost", 2, || {
+    large_model("the_rest_of_a_batch_is_lost", [3, 4], || {
         let shared = Shared::new(2, 1, 4);
         // Two in the spare list, one in the loaded one.
         assert_eq!((0..3).map(|node| shared.put(OnCpu, node)).sum::<usize>(), 0);
@@ -231,7 +231,7 @@ fn the_rest_of_a_batch_is_lost() {
 
 #[test]
 fn the_rest_of_a_batch_is_lost_beside_a_drain() {
-    model("the_rest_of_a_batch_is_lost_beside_a_drain", 2, || {
+    large_model("the_rest_of_a_batch_is_lost_beside_a_drain", [3, 5], || {
         let shared = Shared::new(2, 1, 4);
         assert_eq!((0..3).map(|node| shared.put(OnCpu, node)).sum::<usize>(), 0);
         assert_eq!(get(&shared, OnCpu), 1);
