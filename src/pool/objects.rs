@@ -34,7 +34,7 @@ impl Kept {
         let more = |now: usize| (now < self.most).then(|| now + 1);
         // Relaxed, both: a count, which bounds by itself and orders nothing.
         let claimed = self.now.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        claimed.is_ok().then_some(Credit(self))
+        claimed.is_ok().then(|| Credit(self))
     }
 }
 
@@ -75,7 +75,7 @@ impl<T> Node<T> {
         // SAFETY:
         // - made by a box, and the caller's.
         let node = unsafe { Box::from_raw(node.as_ptr()) };
-        let credit = node.header.is_kept().then_some(Credit(kept));
+        let credit = node.header.is_kept().then(|| Credit(kept));
         (node.value, credit)
     }
 }

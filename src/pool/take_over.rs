@@ -41,7 +41,8 @@ impl<S: Stride> Lanes<S> {
         mut found: impl FnMut(Chain),
     ) -> Result<(), Refused> {
         let _taking = Taking::begin(&self.taken).ok_or(Refused::Taken)?;
-        // Relaxed: who drained before is seen by E52, and nobody else stores.
+        // Relaxed: what phase it is matters to nobody but those who put before (and then we see
+        // theirs): of whichever pair is taken below, the phase that is set does not use it.
         let old = self.phase.load(Ordering::Relaxed);
         // Release [E51]: pairs with the Acquire in `phase`: the pair that comes into use now was
         // emptied by the last take-over.
@@ -144,16 +145,15 @@ struct Taking<'a>(&'a AtomicUsize);
 
 impl<'a> Taking<'a> {
     fn begin(taken: &'a AtomicUsize) -> Option<Self> {
-        // Acquire [E52]: pairs with the Release in `drop`: the phase and the emptied lists.
-        // Relaxed on failure: nothing is looked at.
-        let begun = taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
-        begun.is_ok().then_some(Self(taken))
+        // Relaxed, both: [E52], the barrier that follows, before any list is looked at.
+        let begun = taken.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
+        begun.is_ok().then(|| Self(taken))
     }
 }
 
 impl Drop for Taking<'_> {
     fn drop(&mut self) {
-        // Release [E52]: pairs with the Acquire in `begin`.
+        // Release [E52]: pairs with the barrier of the next take-over: the emptied lists.
         self.0.store(0, Ordering::Release);
     }
 }
