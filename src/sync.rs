@@ -30,13 +30,21 @@ mod inner {
     pub(crate) use std::sync::Mutex;
 }
 
-/// Lets other threads run.
+/// Lets other threads run, for the `turn`th time: at first those that wait for this CPU, then for
+/// a millisecond whoever it is.
 #[cfg(feature = "std")]
-pub(crate) fn yield_now() {
+pub(crate) fn pause(turn: usize) {
     #[cfg(all(corelocal_loom, feature = "loom"))]
-    loom::thread::yield_now();
+    {
+        let _ = turn;
+        loom::thread::yield_now();
+    }
     #[cfg(not(all(corelocal_loom, feature = "loom")))]
-    std::thread::yield_now();
+    if turn < 8 {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(core::time::Duration::from_millis(1));
+    }
 }
 
 pub(crate) use core::sync::atomic::Ordering;

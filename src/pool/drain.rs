@@ -40,8 +40,9 @@ impl<T> PerCpuPool<T> {
     /// Takes out every idle object, of every CPU, also of those that never come back.
     ///
     /// Objects in use are not idle: they come back later. One that is on its way while this runs
-    /// is in the one place or in the other. (One more exception: a lock of the spill lane whose
-    /// holder vanished, which takes a child of `fork`.)
+    /// is in the one place or in the other. (One more exception: a try-lock, of the spill lane or of
+    /// a magazine, whose holder does not come back within some 60 ms; in a child of `fork` it may
+    /// have vanished. What it guards is found by another drain, or when the pool is dropped.)
     ///
     /// Makes every CPU of the process run through a barrier (`membarrier`, about 20 us where another
     /// CPU is busy), looks at each lane and each place of the shared queue, and allocates. Not for

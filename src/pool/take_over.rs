@@ -7,7 +7,7 @@ use crate::sys::rseq::{Anchor, Anchored, Atomic, HERE, NoFence, Outcome, Stride}
 
 /// How often a drain asks for a lock of the spill lane or of a magazine. Its holder is between a
 /// few instructions, and perhaps waits for a CPU; or it vanished (`fork`).
-const PATIENCE: usize = if cfg!(corelocal_loom) { 2 } else { 1000 };
+const PATIENCE: usize = if cfg!(corelocal_loom) { 2 } else { 64 };
 
 /// Why lanes could not be taken over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,14 +126,14 @@ impl<S: Stride> Lanes<S> {
 ///
 /// A pool's list lies in `lane`, counted from `list`.
 unsafe fn take_locked<S: Stride>(list: *mut Anchor, lane: u32) -> Chain {
-    for _ in 0..PATIENCE {
+    for turn in 0..PATIENCE {
         // SAFETY:
         // - passed on to the caller.
         match unsafe { Atomic::on_lane(lane).list_take::<S, _>(list, HERE) } {
             // SAFETY:
             // - what was taken is this thread's.
             Outcome::Committed { value, .. } => return unsafe { Chain::from_head(value) },
-            Outcome::Busy => crate::sync::yield_now(),
+            Outcome::Busy => crate::sync::pause(turn),
             _ => break,
         }
     }
