@@ -3,6 +3,7 @@
 //! * [`design`]: the words, the floors, the address scheme, the allocator.
 //! * [`orderings`]: the numbered edges that the atomics rely on, with their models and mutants.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
+//! * `pools`: how to use a pool, and when not to (feature `pool`).
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -16,3 +17,7 @@ pub mod limits {}
 
 #[doc = include_str!("machines.md")]
 pub mod machines {}
+
+#[cfg(feature = "pool")]
+#[doc = include_str!("pools.md")]
+pub mod pools {}
