@@ -74,12 +74,13 @@ fn a_signal_handler_gets_an_object_that_is_in_use() {
         }
         assert!(GOT.load(Ordering::Relaxed) > 500);
         // No signal while objects are counted.
-        // SAFETY: the call reads the set, which the call before filled.
-        unsafe {
-            let mut set = std::mem::zeroed();
-            libc::sigaddset(&raw mut set, libc::SIGUSR1);
-            libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut());
-        }
+        // SAFETY: all zero is an empty set.
+        let mut set = unsafe { std::mem::zeroed() };
+        // SAFETY: the call changes the set.
+        checked(unsafe { libc::sigaddset(&raw mut set, libc::SIGUSR1) }).unwrap();
+        let (old, how) = (ptr::null_mut(), libc::SIG_BLOCK);
+        // SAFETY: the call reads the set.
+        checked(unsafe { libc::sigprocmask(how, &raw const set, old) }).unwrap();
         let counts: Vec<_> = RUNG.drain().unwrap().collect();
         assert_eq!(counts.len(), 12);
         let used: u64 = counts.iter().map(|count| count[0]).sum();
