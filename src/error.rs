@@ -143,3 +143,65 @@ impl fmt::Display for Moved {
 }
 
 impl core::error::Error for Moved {}
+
+/// A batched counter could not be made. Nothing was allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The batch is no power of two, or larger than `most`.
+    Batch {
+        /// The batch asked for.
+        asked: u64,
+        /// The largest there can be, a power of two.
+        most: u64,
+    },
+    /// There was no memory.
+    Alloc(AllocError),
+}
+
+impl From<AllocError> for BatchError {
+    fn from(error: AllocError) -> Self {
+        Self::Alloc(error)
+    }
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Batch { asked, most } => {
+                write!(f, "a batch of {asked}; ask for a power of two from 1 to {most}")
+            }
+            Self::Alloc(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BatchError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Batch { .. } => None,
+            Self::Alloc(error) => Some(error),
+        }
+    }
+}
+
+/// The count would have passed the limit that was asked for. Nothing was added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OverLimit {
+    /// What was to be added.
+    pub value: u64,
+    /// What the count may not pass.
+    pub limit: i64,
+}
+
+impl fmt::Display for OverLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, limit } = self;
+        write!(
+            f,
+            "{value} more would pass the limit of {limit}; nothing was added: add less, or wait"
+        )
+    }
+}
+
+impl core::error::Error for OverLimit {}

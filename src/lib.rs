@@ -12,6 +12,8 @@ pub mod field;
 #[cfg(feature = "std")]
 mod once;
 mod sync;
+#[doc(hidden)]
+pub mod zeroed;
 
 // F1: where bytes lie, and what the machine gives.
 pub mod cacheline;
@@ -23,7 +25,9 @@ pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
 
-// F3: built on them.
+// F3: what is built on them.
+#[cfg(feature = "std")]
+pub mod counter;
 #[cfg(feature = "pool")]
 pub mod pool;
 
@@ -39,8 +43,12 @@ pub mod testing;
 pub use bytemuck;
 pub use cacheline::{CACHE_LINE, CacheLine};
 pub use colocated::{CoLocated, Part};
+#[cfg(feature = "std")]
+pub use counter::{BatchedCounter, CounterRef, PerCpuCounter, PerCpuGauge};
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use counter::{CounterSet, StaticCounter, StaticGauge};
 pub use cpu::{CpuId, CpuMask, Lane};
-pub use error::{AllocError, AreaError, InitError, Moved};
+pub use error::{AllocError, AreaError, BatchError, InitError, Moved, OverLimit};
 pub use field::Field;
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use percpu::PerCpuStatic;

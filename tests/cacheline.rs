@@ -10,13 +10,31 @@ use corelocal::cacheline::{CACHE_LINE, CacheLine, LineCount, Lines};
 
 /// Compiles the room alone, as a crate, with `assertion` about it; `cfgs` are the target's.
 fn compile(name: &str, line: Option<&str>, cfgs: &[&str], assertion: &str) -> Result<(), String> {
-    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cacheline/mod.rs");
+    compile_with(name, line, cfgs, assertion, "")
+}
+
+/// The same with `items` beside it, which may use the room's macros.
+fn compile_with(
+    name: &str,
+    line: Option<&str>,
+    cfgs: &[&str],
+    assertion: &str,
+    items: &str,
+) -> Result<(), String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (room, field) = (src.join("cacheline/mod.rs"), src.join("field.rs"));
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cacheline").join(name);
     std::fs::create_dir_all(&scratch).expect("the target directory can be written");
     let root = scratch.join("root.rs");
     let source = format!(
-        "#[path = {room:?}] pub mod cacheline;
+        "extern crate alloc;
+         // Of what the macros write, only this needs another crate.
+         #[macro_export]
+         macro_rules! __zeroable {{ ($($_:tt)*) => {{}} }}
+         #[path = {field:?}] pub mod field;
+         #[path = {room:?}] pub mod cacheline;
          use cacheline::*;
+         {items}
          const _: () = assert!({assertion}, \"not as the test says\");"
     );
     std::fs::write(&root, source).expect("the target directory can be written");
@@ -81,6 +99,78 @@ fn the_line_size_can_be_overridden_at_build() {
         let line = bytes.to_string();
         assert_eq!(compile(&line, Some(&line), &[], &assertion), Ok(()), "{bytes}");
     }
+}
+
+/// A struct whose promises hold on every line, as its author would write it for 64 bytes.
+const GROUPS: &str = "
+    #[repr(C, align(64))] pub struct Avg([u8; 60]);
+    crate::cacheline_struct! {
+        pub struct Queue {
+            group hot(bytes <= 48, lines <= 48usize.div_ceil(CACHE_LINE) + 1) { hot: [u64; 6] }
+            avg: Avg,
+            group throttle(aligned_if(64), bytes == 16) { throttled: u64, on_list: u64 }
+            group own(aligned, exclusive, apart(hot, throttle)) { owner: u32 }
+            last: u8,
+        }
+        touches own { mut owner } in == 1 lines;
+    }
+    use core::mem::offset_of;
+";
+
+/// <https://github.com/crossbeam-rs/crossbeam/pull/1118>,
+/// <https://github.com/crossbeam-rs/crossbeam/pull/641>: groups on all lines there are. A group
+/// that is aligned to lines of 64 bytes wastes nothing where lines are larger.
+#[test]
+fn groups_keep_their_promises_on_lines_of_any_size() {
+    // Offsets of throttled, owner and last, and the size.
+    let table = [
+        (16, [128, 144, 160, 192]),
+        (32, [128, 160, 192, 256]),
+        (64, [128, 192, 256, 320]),
+        (128, [128, 256, 384, 512]),
+        (256, [128, 256, 512, 768]),
+        (512, [128, 512, 1024, 1536]),
+    ];
+    for (line, [throttled, owner, last, size]) in table {
+        let assertion = format!(
+            "offset_of!(Queue, throttled) == {throttled} && offset_of!(Queue, owner) == {owner}
+             && offset_of!(Queue, last) == {last} && size_of::<Queue>() == {size}
+             && Queue::LAYOUT.line() == {line} && Queue::LAYOUT.broken().is_none()"
+        );
+        let text = line.to_string();
+        let answer = compile_with(&format!("groups{line}"), Some(&text), &[], &assertion, GROUPS);
+        assert_eq!(answer, Ok(()), "{line}");
+    }
+}
+
+/// The objection of people with lines of 128 bytes: a promise that only holds on 64 is found when
+/// building for them, and not by a customer.
+#[test]
+fn a_promise_that_larger_lines_break_fails_the_build_for_them() {
+    let items = "crate::cacheline_struct! {
+        #[repr(align(128))]
+        pub struct Queue {
+            group hot(bytes == 64) { hot: [u64; 8] }
+            group cold(apart(hot)) { cold: u64 }
+        }
+    }";
+    let answer = |line| compile_with(&format!("apart{line}"), Some(line), &[], "true", items);
+    assert_eq!(answer("64"), Ok(()));
+    let report = answer("128").expect_err("they share a line");
+    let message = "Queue: group cold: member cold (offset 64, size 8) shares a line with hot (offset \
+                   0, size 64); limit: no common line of 128 bytes with group hot";
+    assert!(report.contains(message), "{report}");
+}
+
+/// Under loom atomics are larger, and no check fires.
+#[test]
+fn no_check_fires_under_loom() {
+    let items =
+        "crate::cacheline_struct! { pub struct Queue { group hot(bytes == 1) { hot: u64 } } }
+                 crate::cacheline_group! { Queue { group hot(lines == 7) { hot } } }";
+    let answer = |cfgs: &[&str]| compile_with("loom", None, cfgs, "true", items);
+    assert_eq!(answer(&["corelocal_loom"]), Ok(()));
+    assert!(answer(&[]).is_err());
 }
 
 #[test]

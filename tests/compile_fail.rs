@@ -2,12 +2,15 @@
 //!
 //! Each file of `tests/compile_fail/` is compiled twice: with `--cfg pass` it must compile, with
 //! `--cfg fail` it must not. So a failing half always stands beside one that compiles, and what
-//! the two share cannot be what is wrong. The file's comments say how it fails:
+//! the two share cannot be what is wrong. The halves that compile are compiled as modules of one
+//! crate, which takes no longer than one of them alone; only if that fails, one by one, to say
+//! which. The file's comments say how it fails:
 //!
 //! ```text
 //! // fail: E0505 E0597     one of these errors must be reported, and no other
 //! // phrase: one class     words of OUR OWN messages (never rustc's) that must be there; optional
-//! // emit: obj             generate code too: a `const` check in a generic function fails there; optional
+//! // emit: obj             generate code too: a `const` check in a generic function fails there;
+//! //                       with and without optimisation; optional
 //! ```
 //!
 //! The crate is built once more, by `cargo build` into a directory of its own, instead of looking
@@ -92,34 +95,39 @@ impl Case {
     }
 
     fn compile(&self, library: &Library, cfg: &str) -> Output {
-        let stem = self.path.file_stem().expect("a file has a name").to_string_lossy();
-        let out = scratch().join("cases").join(format!("{stem}-{cfg}"));
-        fs::create_dir_all(&out).expect("the target directory can be written");
-        let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        rustc.args(["--edition=2024", "--crate-type=lib", "--crate-name=case", "--color=never"]);
-        rustc.args(["-Awarnings", "--cfg", cfg]);
-        rustc.arg(format!("--emit={}", self.emit)).arg("--out-dir").arg(out);
-        rustc.arg("--extern").arg(format!("corelocal={}", library.rlib.display()));
-        for directory in &library.dependencies {
-            rustc.arg("-L").arg(format!("dependency={}", directory.display()));
-        }
-        rustc.arg(&self.path).output().expect("rustc runs")
+        compile(library, &self.path, cfg, self.emit, &[])
     }
 
     /// Compiles both halves.
     fn check(&self, library: &Library) -> Result<(), String> {
+        self.check_pass(library).and_then(|()| self.check_fail(library))
+    }
+
+    fn check_pass(&self, library: &Library) -> Result<(), String> {
         if self.codes.is_empty() {
             return Err("does not say how it fails: `// fail: E0000`".into());
         }
         let pass = self.compile(library, "pass");
-        if !pass.status.success() {
-            return Err(format!("`pass` does not compile:\n{}", text(&pass)));
+        match pass.status.success() {
+            true => Ok(()),
+            false => Err(format!("`pass` does not compile:\n{}", text(&pass))),
         }
-        let fail = self.compile(library, "fail");
+    }
+
+    /// Code is generated in two ways; what fails without optimisation could be left out with it.
+    fn check_fail(&self, library: &Library) -> Result<(), String> {
+        self.check_report(&self.compile(library, "fail"))?;
+        match self.emit {
+            "obj" => self.check_report(&compile(library, &self.path, "fail", "obj", &["-O"])),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_report(&self, fail: &Output) -> Result<(), String> {
         if fail.status.success() {
             return Err("`fail` compiles".into());
         }
-        let report = text(&fail);
+        let report = text(fail);
         let seen = error_codes(&report);
         if seen.is_empty() || !seen.is_subset(&self.codes) {
             return Err(format!("`fail` fails with {seen:?}, not {:?}:\n{report}", self.codes));
@@ -129,6 +137,34 @@ impl Case {
             None => Ok(()),
         }
     }
+}
+
+fn compile(library: &Library, path: &Path, cfg: &str, emit: &str, flags: &[&str]) -> Output {
+    let stem = path.file_stem().expect("a file has a name").to_string_lossy();
+    let out = scratch().join("cases").join(format!("{stem}-{cfg}"));
+    fs::create_dir_all(&out).expect("the target directory can be written");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition=2024", "--crate-type=lib", "--crate-name=case", "--color=never"]);
+    rustc.args(["-Awarnings", "--cfg", cfg]);
+    rustc.arg(format!("--emit={emit}")).arg("--out-dir").arg(out);
+    rustc.arg("--extern").arg(format!("corelocal={}", library.rlib.display()));
+    for directory in &library.dependencies {
+        rustc.arg("-L").arg(format!("dependency={}", directory.display()));
+    }
+    rustc.args(flags).arg(path).output().expect("rustc runs")
+}
+
+/// Compiles all halves that must compile as modules of one crate.
+fn compile_passes(library: &Library, cases: &[Case]) -> Output {
+    let modules: Vec<String> = cases
+        .iter()
+        .enumerate()
+        .map(|(i, case)| format!("#[path = {:?}]\npub mod case{i};\n", case.path))
+        .collect();
+    let root = scratch().join("passes.rs");
+    fs::create_dir_all(scratch()).expect("the target directory can be written");
+    fs::write(&root, modules.concat()).expect("the target directory can be written");
+    compile(library, &root, "pass", "obj", &[])
 }
 
 fn text(output: &Output) -> String {
@@ -161,10 +197,16 @@ fn cases() -> Vec<Case> {
 fn failing_halves_fail_as_told_and_their_twins_compile() {
     let (library, cases) = (build_library(), cases());
     assert!(!cases.is_empty());
+    let passes = compile_passes(&library, &cases);
+    let all_pass = passes.status.success() && cases.iter().all(|case| !case.codes.is_empty());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let wrong: Vec<String> = thread::scope(|scope| {
         let check = |case: &Case| {
-            case.check(&library).err().map(|why| format!("{}: {why}", case.path.display()))
+            let answer = match all_pass {
+                true => case.check_fail(&library),
+                false => case.check(&library),
+            };
+            answer.err().map(|why| format!("{}: {why}", case.path.display()))
         };
         let workers: Vec<_> = cases
             .chunks(cases.len().div_ceil(threads))
@@ -173,6 +215,7 @@ fn failing_halves_fail_as_told_and_their_twins_compile() {
         workers.into_iter().flat_map(|w| w.join().expect("a worker ends")).collect()
     });
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(all_pass, "together the halves do not compile:\n{}", text(&passes));
 }
 
 /// The harness itself, on cases that are wrong.

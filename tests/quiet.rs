@@ -68,6 +68,29 @@ fn operations_take_nothing_from_the_heap() {
     assert_eq!(ASKED.with(Cell::get) - before, 1, "requests are counted");
 }
 
+/// Also counters: updates, sums, takes, and additions up to a limit and beyond.
+#[test]
+fn counters_take_nothing_from_the_heap() {
+    let counters = corelocal::CounterSet::try_new(2000).expect("there is memory");
+    let batched = corelocal::BatchedCounter::new();
+    let work = || {
+        let counter = counters.get(1999).expect("there are 2000");
+        counter.add(3);
+        assert_eq!((counter.sum(), counter.take()), (3, 3));
+        batched.add(100);
+        assert!(batched.limited_add(1, 200).is_ok() && batched.limited_add(150, 200).is_err());
+        assert!(batched.compare(101).is_eq() && batched.read() <= 200);
+        batched.sub(101);
+        let gauge = corelocal::PerCpuGauge::new();
+        gauge.dec();
+        assert_eq!(gauge.sum(), -1);
+    };
+    work(); // what is found out once a process is found out here
+    let before = ASKED.with(Cell::get);
+    (0..1000).for_each(|_| work());
+    assert_eq!(ASKED.with(Cell::get) - before, 0, "requests to the heap");
+}
+
 /// Calls about memory policy that were answered with EPERM.
 #[cfg(target_arch = "x86_64")]
 mod policy {

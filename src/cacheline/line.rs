@@ -13,7 +13,7 @@ pub struct Lines<const N: usize>;
 /// The [`Lines`] there are: powers of two, since alignments are. Sealed.
 pub trait LineCount: sealed::Aligned {}
 
-mod sealed {
+pub(super) mod sealed {
     /// Says which zero-sized type has the alignment. Stable Rust cannot write `align(N * 64)`, but
     /// it can choose a type by a constant.
     pub trait Aligned {
@@ -37,7 +37,7 @@ mod sealed {
         )+ };
     }
     aligners! {
-        Align16 16 Align32 32 Align64 64 Align128 128 Align256 256
+        Align1 1 Align16 16 Align32 32 Align64 64 Align128 128 Align256 256
         Align512 512 Align1024 1024 Align2048 2048 Align4096 4096
     }
 }

@@ -30,6 +30,7 @@
 
 mod named;
 mod part;
+mod placement;
 mod zeroed;
 
 use core::fmt;
@@ -40,14 +41,16 @@ use crate::field;
 use crate::field::Field;
 
 pub use part::{HasPart, Part};
-#[doc(hidden)]
-pub use zeroed::{__Zeroable, __Zeroed};
+pub use placement::{Apart, Odd, Placement, Together, odd_padding};
 
 /// Up to three values side by side, in this order, with the first at offset 0.
 ///
 /// The layout is that of a `repr(C)` struct: each part lies at the next multiple of its alignment,
-/// so order the parts by use. Nothing is added for cache lines; give a part a type that is aligned
-/// so if it must begin on one.
+/// so order the parts by use. Nothing is added for cache lines, unless the [`Placement`] `P` says
+/// so: [`Together`] (the default), [`Apart`] (each part on lines of its own), and [`Odd`] of either
+/// (an odd number of lines). That the parts lie so is proved when the type is used
+/// ([`PLACED`](Self::PLACED)); other placements than the default are made with
+/// [`placed`](Self::placed).
 ///
 /// There is no `Deref` to a part: it would hide which part a field belongs to, and a pointer made
 /// from a plain `&A` cannot get back to the whole (see [`from_a`](Self::from_a)). [`Part`] can.
@@ -66,15 +69,26 @@ pub use zeroed::{__Zeroable, __Zeroed};
 /// let queue = state.part_a();
 /// assert_eq!(queue.whole().b().weight, 512);
 /// ```
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
-pub struct CoLocated<A, B = (), C = ()> {
+pub struct CoLocated<A, B = (), C = (), P: Placement = Together> {
     a: A,
+    _ab: P::Between,
     b: B,
+    _bc: P::Between,
     c: C,
+    _behind: P::Behind,
 }
 
 impl<A, B, C> CoLocated<A, B, C> {
+    /// Puts three values side by side; `()` takes no room.
+    #[inline]
+    pub const fn new(a: A, b: B, c: C) -> Self {
+        Self::placed(a, b, c)
+    }
+}
+
+impl<A, B, C, P: Placement> CoLocated<A, B, C, P> {
     /// The first part's offset in bytes: always 0.
     pub const OFFSET_A: usize = {
         assert!(offset_of!(Self, a) == 0);
@@ -91,12 +105,6 @@ impl<A, B, C> CoLocated<A, B, C> {
     pub const PART_B: Field<Self, B> = field!(Self, b);
     /// The third part's token.
     pub const PART_C: Field<Self, C> = field!(Self, c);
-
-    /// Puts three values side by side; `()` takes no room.
-    #[inline]
-    pub const fn new(a: A, b: B, c: C) -> Self {
-        Self { a, b, c }
-    }
 
     /// The first part.
     #[inline]
@@ -166,7 +174,7 @@ impl<A, B, C> CoLocated<A, B, C> {
 }
 
 /// Raw pointers: the same ways in and out, for links that no lifetime can describe.
-impl<A, B, C> CoLocated<A, B, C> {
+impl<A, B, C, P: Placement> CoLocated<A, B, C, P> {
     /// A pointer to the first part that may be used for the whole (see [`from_a`](Self::from_a)).
     ///
     /// # Safety
@@ -257,7 +265,7 @@ impl<A, B, C> CoLocated<A, B, C> {
 }
 
 /// The sizes only: a part may be another thread's to change.
-impl<A, B, C> fmt::Debug for CoLocated<A, B, C> {
+impl<A, B, C, P: Placement> fmt::Debug for CoLocated<A, B, C, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CoLocated")
             .field("size", &size_of::<Self>())

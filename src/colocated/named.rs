@@ -91,7 +91,7 @@ macro_rules! colocated {
         $( $crate::colocated! {
             @part $name $impl $args $where $attrs $pvis $part $ty
         } )+
-        $crate::colocated! { @zeroable $name $impl $args $where $($ty)+ }
+        $crate::__zeroable! { $name $impl $args $where [] $($ty)+ }
     };
 
     (
@@ -127,19 +127,5 @@ macro_rules! colocated {
                 $crate::colocated::Part::new(self)
             }
         }
-    };
-
-    (
-        @zeroable $name:ident [$($impl:tt)*] [$($args:tt)*] [$($where:tt)*] $([$ty:ty])+
-    ) => {
-        // SAFETY: zero bytes are a value of each part (each is asked for), the struct is `repr(C)`
-        // and has no other fields, and any bytes are fine between the parts.
-        #[allow(single_use_lifetimes)]
-        unsafe impl $($impl)* $crate::colocated::__Zeroable for $name $($args)*
-        where
-            $(for<'__zeroed> $crate::colocated::__Zeroed<'__zeroed, $ty>:
-                $crate::colocated::__Zeroable,)+
-            $($where)*
-        {}
     };
 }

@@ -6,7 +6,7 @@ use core::mem::size_of;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-use super::{part_of, whole_of};
+use super::{Placement, part_of, whole_of};
 use crate::field::Field;
 
 /// A struct whose part number `I` is a field of it.
@@ -150,17 +150,17 @@ impl<W, F, const I: usize> fmt::Debug for Part<'_, W, F, I> {
     }
 }
 
-impl<A, B, C> HasPart<0> for super::CoLocated<A, B, C> {
+impl<A, B, C, P: Placement> HasPart<0> for super::CoLocated<A, B, C, P> {
     type Part = A;
     const PART: Field<Self, A> = Self::PART_A;
 }
 
-impl<A, B, C> HasPart<1> for super::CoLocated<A, B, C> {
+impl<A, B, C, P: Placement> HasPart<1> for super::CoLocated<A, B, C, P> {
     type Part = B;
     const PART: Field<Self, B> = Self::PART_B;
 }
 
-impl<A, B, C> HasPart<2> for super::CoLocated<A, B, C> {
+impl<A, B, C, P: Placement> HasPart<2> for super::CoLocated<A, B, C, P> {
     type Part = C;
     const PART: Field<Self, C> = Self::PART_C;
 }

@@ -2,6 +2,8 @@
 //!
 //! * [`design`]: the words, the floors, the address scheme, the allocator.
 //! * [`orderings`]: the numbered edges that the atomics rely on, with their models and mutants.
+//! * [`layout_maps`]: how to read a layout map, and what to do about it.
+//! * [`counters`]: which counter is wanted, what it promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * `pools`: how to use a pool, and when not to (feature `pool`).
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
@@ -11,6 +13,13 @@ pub mod design {}
 
 #[doc = include_str!("orderings.md")]
 pub mod orderings {}
+
+#[doc = include_str!("layout-maps.md")]
+pub mod layout_maps {}
+
+#[cfg(feature = "std")]
+#[doc = include_str!("counters.md")]
+pub mod counters {}
 
 #[doc = include_str!("limits.md")]
 pub mod limits {}

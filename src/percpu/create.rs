@@ -107,7 +107,7 @@ pub(super) unsafe fn drop_lanes<T>(lane0: NonNull<T>, lanes: Range<usize>) {
 /// # Safety
 ///
 /// The bytes belong to the caller, in each of `lanes` lanes.
-unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
+pub(super) unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
     /// Words looked at together.
     const STEP: usize = 8;
     // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
@@ -203,6 +203,9 @@ impl Area {
     ///
     /// [`AllocError`].
     pub fn try_alloc_zeroed<T: Zeroable>(&self) -> Result<PerCpu<T>, AllocError> {
+        // Not called: zeros are there already. But what the compiler checks where it is (a struct's
+        // promises about its layout) is checked here too.
+        let _: fn() -> T = T::zeroed;
         let unfinished = Unfinished::<T>::new(self)?;
         if !unfinished.fresh {
             let (lanes, stride) = (unfinished.cpus + 1, PerCpuRef::<T>::STRIDE);

@@ -158,6 +158,24 @@ pub(crate) fn pin(cpu: u32) -> io::Result<()> {
     checked(unsafe { libc::sched_setaffinity(0, size_of_val(&words), words.as_ptr().cast()) })
 }
 
+/// Runs `work` on four threads that change their CPU all the time.
+pub(crate) fn on_moving_threads(steps: u64, work: impl Fn(&mut Rng, u64) + Sync) {
+    let cpus = allowed();
+    let thread = |seed: u64| {
+        let mut rng = Rng::new(seed);
+        for step in 0..steps {
+            if step % 50 == 0 {
+                pin(cpus[rng.below(cpus.len())]).expect("an allowed CPU");
+            }
+            work(&mut rng, step);
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|seed| scope.spawn(move || thread(seed))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
 /// How much more than usual a stress test shall do: `CORELOCAL_STRESS`, 1 without it.
 pub(crate) fn stress() -> u64 {
     match std::env::var("CORELOCAL_STRESS") {

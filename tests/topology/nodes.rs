@@ -127,6 +127,26 @@ fn a_flood_of_bad_files_is_counted_not_kept() {
     assert_eq!(topology.nodes().len(), 1024);
 }
 
+/// <https://github.com/crossbeam-rs/crossbeam/pull/1118>: an A64FX has lines of 256 bytes.
+#[test]
+fn the_machines_line_is_the_largest_of_its_caches() {
+    let line = |fixture: Fixture, cpu: u32, index: u32, text: &str| {
+        let cache = format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+        fixture.file(&format!("{cache}/coherency_line_size"), text)
+    };
+    let machine = || Fixture::new().possible("0-1").cache(0, 0, 1, "0").cache(1, 0, 1, "1");
+    assert_eq!(machine().read().cache_line(), None);
+    assert_eq!(Fixture::new().possible("0-1").read().cache_line(), None);
+    let mixed = line(line(machine(), 0, 0, "64\n"), 1, 0, "256\n");
+    let topology = mixed.topology();
+    assert_eq!(topology.cache_line(), Some(256));
+    assert_eq!(topology.issues().filter(|i| i.path().ends_with("line_size")).count(), 0);
+    for broken in ["", "0\n", "-64\n", "96\n", "1048576\n", "many\n"] {
+        let one = line(line(machine(), 0, 0, broken), 1, 0, "128\n");
+        assert_eq!(one.read().cache_line(), Some(128), "{broken:?}");
+    }
+}
+
 /// J8, <https://github.com/glommio/glommio/pull/31>: one node, four caches.
 #[test]
 fn a_cache_domain_can_be_finer_than_a_node() {

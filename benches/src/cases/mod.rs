@@ -5,6 +5,7 @@
 
 mod add;
 mod allocate;
+mod counter;
 mod current_cpu;
 mod floors;
 mod peers;
@@ -17,7 +18,8 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 7] = ["current_cpu", "add", "sections", "allocate", "walk", "sum", "pool"];
+pub const GROUPS: [&str; 8] =
+    ["current_cpu", "add", "sections", "allocate", "walk", "sum", "counter", "pool"];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -50,11 +52,13 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "counter" => (counter::BASELINE, counter::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
         _ => return None,
     };
     let goals = match name {
         "sections" => sections::goals(),
+        "counter" => counter::goals(),
         "pool" => pool::goals(),
         _ => Vec::new(),
     };

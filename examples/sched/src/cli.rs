@@ -2,6 +2,7 @@
 
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::structs::operations::{KERNELS, Maps};
 use crate::tree::{Tree, TreeError, cgroup, listing};
 use clap::{Args, Parser, Subcommand};
 use corelocal::Area;
@@ -25,6 +26,8 @@ pub enum Command {
     Tree(TreeArgs),
     /// Write a live hierarchy of cgroups as a listing that `tree --from` reads.
     Save(SaveArgs),
+    /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
+    Layout(LayoutArgs),
 }
 
 /// Arguments of `sched tree`.
@@ -72,6 +75,27 @@ pub struct SaveArgs {
     /// Where to write; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `sched layout`.
+#[derive(Debug, Args)]
+pub struct LayoutArgs {
+    /// Whose structures: 6.14, reorder (the RFC of 2025 on 6.14), 7.2 or 7.3.
+    #[arg(long, value_name = "KERNEL", default_value = "7.3", value_parser = kernel_maps)]
+    pub kernel: &'static Maps,
+    /// Print what changed since this kernel instead of the map.
+    #[arg(long, value_name = "KERNEL", value_parser = kernel_maps)]
+    pub since: Option<&'static Maps>,
+    /// Also draw the map into this file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+/// The maps of a kernel by its name.
+fn kernel_maps(name: &str) -> Result<&'static Maps, String> {
+    let found = KERNELS.iter().find(|maps| maps.name == name);
+    found
+        .ok_or_else(|| format!("there are {}", KERNELS.each_ref().map(|maps| maps.name).join(", ")))
 }
 
 /// Lanes of the second table of a default run.

@@ -6,6 +6,7 @@
 //! cargo run --release -p sched -- tree --cgroup DIR          # this machine's own groups
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
+//! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! ```
 //!
 //! The rooms, each using those above it only:
@@ -14,7 +15,8 @@
 //! |---|---|
 //! | [`word`], [`link`], [`rng`] | what structures are made of; a seeded shuffle |
 //! | [`tree`] | the shape of a tree: regular, from a listing, from a live hierarchy |
-//! | [`structs`] | the kernels' structures, byte for byte |
+//! | [`structs`] | the kernels' structures, byte for byte, and the fields that operations touch |
+//! | [`map`] | the map of a group's state on one CPU |
 //! | [`layout`] | where the per-CPU state lies: L0, L1b, L2 behind one set of accessors |
 //! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
 //! | [`ops`] | the walks |
@@ -27,6 +29,7 @@
 pub mod cli;
 pub mod layout;
 pub mod link;
+pub mod map;
 pub mod measure;
 pub mod model;
 pub mod ops;

@@ -2,7 +2,8 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use sched::cli::{Cli, Command, SaveArgs, TreeArgs};
+use sched::cli::{Cli, Command, LayoutArgs, SaveArgs, TreeArgs};
+use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
 use sched::report::{Report, json, table};
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Tree(args) => tree(args),
         Command::Save(args) => save(args),
+        Command::Layout(args) => layout(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -86,6 +88,20 @@ fn save(args: &SaveArgs) -> Result<(), Failure> {
             .and_then(|mut file| file.write_all(&text))
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display()))),
     }
+}
+
+fn layout(args: &LayoutArgs) -> Result<(), Failure> {
+    with_state(args.kernel, |map| {
+        if let Some(path) = &args.svg {
+            std::fs::write(path, map.to_svg())
+                .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        }
+        let text = match args.since {
+            Some(before) => with_state(before, |before| map.diff(before).to_string()),
+            None => map.to_string(),
+        };
+        finish(io::stdout().lock().write_all(text.as_bytes()))
+    })
 }
 
 /// A reader that stops reading (`sched tree | head`) is no failure.

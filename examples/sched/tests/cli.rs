@@ -38,7 +38,7 @@ fn bad_input_is_one_line_and_status_two() {
     let loops = listing("loops", "/a 2 max 1\n/a/../a 2 max 1\n");
     let empty = listing("empty", "# nothing\n");
     fs::create_dir(path("plain")).unwrap();
-    let cases: [(&[&str], &str); 21] = [
+    let cases: [(&[&str], &str); 23] = [
         (&[], "no command"),
         (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
         (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
@@ -59,6 +59,8 @@ fn bad_input_is_one_line_and_status_two() {
         (&["tree", "--width", "1", "--depth", "1", "--lanes", "100000"], "--lanes 100000"),
         (&["tree", "--runs", "0"], "--runs 0"),
         (&["tree", "--width", "ten"], "ten"),
+        (&["layout", "--kernel", "6.15"], "6.15"),
+        (&["layout", "--svg", &path("missing/file")], "missing/file: No such file or directory"),
         (&["tree", "--from", &twice, "--cgroup", &twice], "cannot be used with"),
     ];
     for (args, expected) in cases {
@@ -166,4 +168,31 @@ fn a_saved_hierarchy_is_walked_elsewhere() {
         let shape = ["groups", "width", "depth"].map(|key| tree[key].as_u64().unwrap());
         assert_eq!(shape, [3, 2, 2]);
     }
+}
+
+#[test]
+fn a_layout_is_printed_compared_and_drawn() {
+    let printed = |args: &[&str]| {
+        let output = sched(args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (kernel, head) in [
+        ("6.14", "cfs_tg_state of 6.14: 1024 bytes, aligned to 64; 16 lines of 64 bytes"),
+        ("reorder", "cfs_tg_state of reorder: 960 bytes, aligned to 64; 15 lines of 64 bytes"),
+        ("7.2", "cfs_tg_state of 7.2: 1088 bytes, aligned to 64; 17 lines of 64 bytes"),
+        ("7.3", "cfs_tg_state of 7.3: 1088 bytes, aligned to 64; 17 lines of 64 bytes"),
+    ] {
+        let map = printed(&["layout", "--kernel", kernel]);
+        assert_eq!(map.lines().next(), Some(head));
+        assert!(map.lines().any(|line| line.ends_with("  throttle_count")), "{map}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let svg = dir.path().join("map.svg").to_str().unwrap().to_owned();
+    let since = printed(&["layout", "--kernel", "reorder", "--since", "6.14", "--svg", &svg]);
+    assert!(
+        since.contains("touches pelt_cfs_rq: 6 lines {0, 1, 2, 3, 4, 6} -> 4 lines"),
+        "{since}"
+    );
+    assert!(fs::read_to_string(&svg).unwrap().contains("se.runnable_weight"));
 }

@@ -1,10 +1,14 @@
 //! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
 
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
-use corelocal::{CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, per_cpu};
+use corelocal::{
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter, per_cpu,
+};
 use std::hint::black_box;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
+
+static EVENTS: StaticCounter = StaticCounter::new();
 
 type Cell = PerCpuRef<'static, PerCpuCell<u64>>;
 
@@ -43,6 +47,21 @@ fn hot_compare_exchange(cell: Cell, current: u64, new: u64) -> (Lane, Result<u64
     cell.compare_exchange(current, new)
 }
 
+#[inline(never)]
+fn hot_counter_add(counter: CounterRef<'static>, value: u64) {
+    counter.add(value);
+}
+
+#[inline(never)]
+fn hot_counter_add_static(value: u64) {
+    EVENTS.add(value);
+}
+
+#[inline(never)]
+fn hot_batched_add(counter: &BatchedCounter, value: i64) {
+    counter.add(value);
+}
+
 type Object = [u64; 8];
 
 #[inline(never)]
@@ -73,6 +92,9 @@ fn main() {
     hot_add(black_box(cell), black_box(1));
     hot_add_static(black_box(1));
     hot_add_byte(black_box(byte), black_box(1));
+    hot_counter_add(black_box(EVENTS.as_ref()), black_box(1));
+    hot_counter_add_static(black_box(1));
+    hot_batched_add(black_box(&BatchedCounter::new()), black_box(1));
     let there = hot_add_on(black_box(cell), black_box(CpuId::new(0)), black_box(1));
     let (lane, _) = black_box(hot_fetch_add(black_box(cell), black_box(1)));
     black_box(hot_swap(black_box(cell), black_box(7)));

@@ -1,4 +1,4 @@
-//! Which CPUs share their last-level cache.
+//! Which CPUs share their last-level cache, and how large a line is.
 
 use super::CPU_DIRECTORY;
 use super::files::Files;
@@ -7,7 +7,7 @@ use crate::cpu::{CpuId, CpuMask};
 use std::path::Path;
 
 /// More caches than a CPU has.
-const MAX_CACHES: u32 = 16;
+const MAX_CACHES: usize = 16;
 
 /// The CPUs that share one last-level cache.
 ///
@@ -41,6 +41,8 @@ impl CacheDomain {
 /// What the cache directories said.
 pub(super) struct Caches {
     pub(super) domains: Vec<CacheDomain>,
+    /// The largest line of the caches that were read.
+    pub(super) line: Option<usize>,
     pub(super) issues: Vec<TopologyIssue>,
 }
 
@@ -49,17 +51,23 @@ impl Caches {
     pub(super) fn read(root: &Path) -> Self {
         let mut files = Files::new(root);
         let mut domains = Vec::new();
+        let mut line = None;
         let mut seen = CpuMask::new();
         for id in files.numbered_entries(CPU_DIRECTORY, "cpu") {
             let cpu = CpuId::new(id);
             if seen.contains(cpu) {
                 continue;
             }
-            let Some((level, cpus)) = last_level(&mut files, cpu, &seen) else { continue };
+            let caches = format!("{CPU_DIRECTORY}/cpu{cpu}/cache");
+            let mut indices = files.numbered_entries(&caches, "index");
+            indices.truncate(MAX_CACHES);
+            line = line.max(largest_line(&mut files, &caches, &indices));
+            let last = last_level(&mut files, cpu, &caches, &indices, &seen);
+            let Some((level, cpus)) = last else { continue };
             seen |= &cpus;
             domains.push(CacheDomain { index: domains.len(), level, cpus });
         }
-        Self { domains, issues: files.into_issues() }
+        Self { domains, line, issues: files.into_issues() }
     }
 
     pub(super) fn of(&self, cpu: CpuId) -> Option<&CacheDomain> {
@@ -67,12 +75,29 @@ impl Caches {
     }
 }
 
+/// Larger than any line there is: what is beyond is no line's size.
+const MAX_LINE: usize = 4096;
+
+/// The largest line of a CPU's caches; the file need not be there.
+fn largest_line(files: &mut Files<'_>, caches: &str, indices: &[u32]) -> Option<usize> {
+    let lines = indices.iter().filter_map(|index| {
+        let line = files.optional_number(&format!("{caches}/index{index}/coherency_line_size"));
+        line.and_then(|line| usize::try_from(line).ok())
+    });
+    lines.filter(|line| line.is_power_of_two() && *line <= MAX_LINE).max()
+}
+
 /// The level of the last cache of `cpu`, and who shares it; always with `cpu`,
 /// never with a CPU that was `seen` in another domain.
-fn last_level(files: &mut Files<'_>, cpu: CpuId, seen: &CpuMask) -> Option<(u32, CpuMask)> {
-    let caches = format!("{CPU_DIRECTORY}/cpu{cpu}/cache");
+fn last_level(
+    files: &mut Files<'_>,
+    cpu: CpuId,
+    caches: &str,
+    indices: &[u32],
+    seen: &CpuMask,
+) -> Option<(u32, CpuMask)> {
     let mut best: Option<(u32, u32)> = None;
-    for index in files.numbered_entries(&caches, "index").into_iter().take(MAX_CACHES as usize) {
+    for &index in indices {
         let level = files.number(&format!("{caches}/index{index}/level"));
         let Some(level) = level.and_then(|level| u32::try_from(level).ok()) else { continue };
         // The first of equals: data comes before instructions.

@@ -205,6 +205,15 @@ impl Topology {
         &self.read_caches().domains
     }
 
+    /// The size in bytes of this machine's cache lines, the largest of those that its caches have;
+    /// `None` where the system does not say.
+    ///
+    /// One CPU of each last-level cache is asked. Compare it with what the build assumes by
+    /// [`LineWarning::for_line`](../cacheline/struct.LineWarning.html#method.for_line).
+    pub fn cache_line(&self) -> Option<usize> {
+        self.read_caches().line
+    }
+
     /// The physical core of `cpu`; `None` where the system does not say, or has no
     /// such CPU at present.
     pub fn core_of(&self, cpu: CpuId) -> Option<CoreKey> {

@@ -7,7 +7,7 @@ use super::coloc::{self, CoCfs, CoEnt};
 use super::ptr_array::{PtrArray, StartsWith};
 use super::{Layout, Order, Plan, Rqs};
 use crate::model::Groups;
-use crate::structs::{Kernel, SchedStatistics, TaskGroup, v6_14, v7_2};
+use crate::structs::{Kernel, SchedStatistics, TaskGroup, reorder, v6_14, v7_2, v7_3};
 use bytemuck::allocation::zeroed_box;
 use core::marker::PhantomData;
 use corelocal::colocated::Part;
@@ -24,6 +24,12 @@ unsafe impl StartsWith<v6_14::CfsRq> for v6_14::CfsTgState {}
 // SAFETY:
 // * as above.
 unsafe impl StartsWith<v7_2::CfsRq> for v7_2::CfsTgState {}
+// SAFETY:
+// * as above.
+unsafe impl StartsWith<reorder::CfsRq> for reorder::CfsTgState {}
+// SAFETY:
+// * as above.
+unsafe impl StartsWith<v7_3::CfsRq> for v7_3::CfsTgState {}
 
 /// The array of a group: pointers to the queues, which are parts of owned objects but the root's.
 type Refs<K> = PtrArray<<K as Kernel>::CfsRq, <K as Kernel>::State>;

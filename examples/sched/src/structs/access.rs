@@ -1,7 +1,7 @@
 //! The fields that the walks touch, by name, so that one walk serves both kernels.
 
 use super::common::{LoadWeight, Removed, SchedAvg};
-use super::{v6_14, v7_2};
+use super::{reorder, v6_14, v7_2, v7_3};
 use crate::link::{LeafLinks, Link};
 use crate::word::{I32, I64, U8, U32, U64};
 
@@ -11,13 +11,14 @@ pub trait InQueue: Sized {
     type CfsRq;
 }
 
-impl InQueue for v6_14::SchedEntity {
-    type CfsRq = v6_14::CfsRq;
+macro_rules! in_queue {
+    ($($kernel:ident)*) => {$(
+        impl InQueue for $kernel::SchedEntity {
+            type CfsRq = $kernel::CfsRq;
+        }
+    )*};
 }
-
-impl InQueue for v7_2::SchedEntity {
-    type CfsRq = v7_2::CfsRq;
-}
+in_queue! { v6_14 reorder v7_2 v7_3 }
 
 macro_rules! fields {
     ($(#[$meta:meta])* pub trait $name:ident: $super:ident $list:tt for $($for:ty),*) => {
@@ -71,7 +72,7 @@ fields! {
         throttled: I32,
         throttle_count: I32,
     }
-    for v6_14::CfsRq, v7_2::CfsRq
+    for v6_14::CfsRq, reorder::CfsRq, v7_2::CfsRq, v7_3::CfsRq
 }
 
 fields! {
@@ -86,5 +87,5 @@ fields! {
         runnable_weight: U64,
         avg: SchedAvg,
     }
-    for v6_14::SchedEntity, v7_2::SchedEntity
+    for v6_14::SchedEntity, reorder::SchedEntity, v7_2::SchedEntity, v7_3::SchedEntity
 }

@@ -9,8 +9,11 @@
 mod access;
 mod common;
 mod group;
+pub mod operations;
+pub mod reorder;
 pub mod v6_14;
 pub mod v7_2;
+pub mod v7_3;
 
 pub use access::{CfsRqFields, InQueue, SeFields};
 pub use common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, Rq, SchedAvg, SchedStatistics};
@@ -46,6 +49,24 @@ macro_rules! table {
             )*
         };
 
+        impl $name {
+            /// Where each byte lies.
+            pub const LAYOUT: corelocal::cacheline::Layout<'static> =
+                corelocal::cacheline::Layout::new(
+                    stringify!($name),
+                    size_of::<$name>(),
+                    align_of::<$name>(),
+                    const { &[$(corelocal::cacheline::LayoutField::new(
+                        stringify!($field),
+                        core::mem::offset_of!($name, $field),
+                        size_of::<$ty>(),
+                        align_of::<$ty>(),
+                    )),*] },
+                    &[],
+                    &[],
+                );
+        }
+
         // SAFETY:
         // * every field is `Zeroable` (the function of its name in the assertions says so).
         unsafe impl bytemuck::Zeroable for $name {}
@@ -58,6 +79,27 @@ macro_rules! table {
     };
 }
 pub(crate) use table;
+
+/// Asserts the size and every `offset (line) field` of structures that are defined elsewhere.
+macro_rules! offsets {
+    ($($name:ident, $size:literal bytes { $($offset:literal ($line:literal) $field:ident,)* })*) => {$(
+        const _: () = {
+            assert!(size_of::<$name>() == $size, concat!(stringify!($name), " is not ", $size, " bytes"));
+            $(assert!(
+                core::mem::offset_of!($name, $field) == $offset && $offset / 64 == $line,
+                concat!(stringify!($name), ".", stringify!($field), " is not at ", $offset, " (", $line, ")"),
+            );)*
+            assert!([$($offset),*].len() == $name::LAYOUT.fields().len(), "a field is not listed");
+        };
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+pub(crate) use offsets;
 
 macro_rules! zeroable {
     ($($word:ty),*) => {$(
