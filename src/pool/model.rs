@@ -16,7 +16,7 @@ pub struct Head(#[allow(dead_code, reason = "reached by address")] Header);
 
 impl Default for Head {
     fn default() -> Self {
-        Self(Header::new(true))
+        Self(Header::new(true, false))
     }
 }
 

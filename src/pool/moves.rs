@@ -105,8 +105,7 @@ impl<T> PerCpuPool<T> {
     pub(super) unsafe fn give_back(&self, node: NonNull<Node<T>>) {
         // SAFETY:
         // - the caller owns it.
-        let is_kept = unsafe { node.as_ref() }.header.is_kept();
-        if is_kept && !self.checks_in {
+        if unsafe { node.as_ref() }.header.is_plain() {
             // SAFETY:
             // - the lanes as in `pop`, the node as the caller says.
             if unsafe { self.lists.push(self.reach(), node.cast()) } {
@@ -159,7 +158,7 @@ impl<T> PerCpuPool<T> {
     pub(super) fn new_object(&self, credit: Option<Credit<'_>>, value: T) -> Pooled<'_, T> {
         // SAFETY:
         // - just made, and given up.
-        unsafe { Pooled::new(self, Node::make(value, credit)) }
+        unsafe { Pooled::new(self, Node::make(value, credit, self.has_hook)) }
     }
 
     /// Takes a node apart.
@@ -178,7 +177,7 @@ impl<T> PerCpuPool<T> {
         while objects > 0 {
             let mut batch = Objects::new(self);
             for _ in 0..objects.min(self.lists.most()) {
-                let node = Node::make((self.hooks.make)(), self.rest.kept.claim());
+                let node = Node::make((self.hooks.make)(), self.rest.kept.claim(), self.has_hook);
                 // SAFETY:
                 // - just made, and given up.
                 unsafe { batch.push(node.cast()) };

@@ -13,24 +13,36 @@ pub(crate) struct Header {
     next: usize,
     /// Nodes from here to the end of the list, this one included.
     depth: u32,
-    /// 1 if the node counts among those that the pool keeps, 0 if it goes when it comes back.
-    kept: u32,
+    /// [`KEPT`](Self::KEPT), and [`SLOW`](Self::SLOW).
+    flags: u32,
 }
 
 impl Header {
     /// Where the link lies, and behind it the count.
     pub(super) const NEXT: usize = 0;
 
+    /// The node counts among those that the pool keeps. Else it goes when it comes back.
+    const KEPT: u32 = 1;
+    /// Something is to be done when it comes back.
+    const SLOW: u32 = 2;
+
     /// The header of a node that is in no list.
-    pub(crate) fn new(kept: bool) -> Self {
-        Self { next: 0, depth: 0, kept: u32::from(kept) }
+    pub(crate) fn new(kept: bool, has_hook: bool) -> Self {
+        let kept = if kept { Self::KEPT } else { 0 };
+        Self { next: 0, depth: 0, flags: kept | if has_hook { Self::SLOW } else { 0 } }
     }
 
     /// Whether the node counts among those that the pool keeps.
     #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no objects"))]
-    #[inline(always)]
     pub(super) fn is_kept(&self) -> bool {
-        self.kept != 0
+        self.flags & Self::KEPT != 0
+    }
+
+    /// Whether the node goes back as it is.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have no objects"))]
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.flags == Self::KEPT
     }
 }
 
@@ -131,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_chain_gives_back_what_it_was_given_last_first() {
-        let mut headers: Vec<Header> = (0..5).map(|_| Header::new(true)).collect();
+        let mut headers: Vec<Header> = (0..5).map(|_| Header::new(true, false)).collect();
         let nodes: Vec<NonNull<Header>> = headers.iter_mut().map(NonNull::from).collect();
         let mut chain = Chain::EMPTY;
         for (count, node) in nodes.iter().enumerate() {

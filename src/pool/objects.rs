@@ -56,9 +56,10 @@ impl Drop for Credit<'_> {
 }
 
 impl<T> Node<T> {
-    /// A node, counted if there is a credit for it.
-    pub(super) fn make(value: T, credit: Option<Credit<'_>>) -> NonNull<Self> {
-        let header = Header::new(credit.is_some());
+    /// A node, counted if there is a credit for it, of a pool that has a hook for those that come
+    /// back.
+    pub(super) fn make(value: T, credit: Option<Credit<'_>>, has_hook: bool) -> NonNull<Self> {
+        let header = Header::new(credit.is_some(), has_hook);
         let node = Box::new(Self { header, value });
         if let Some(credit) = credit {
             credit.into_node();

@@ -91,7 +91,7 @@ pub struct PerCpuPool<T> {
     /// Lane 0, or a dangling pointer without sections.
     pub(super) lane0: *mut Lane,
     /// Whether there is a hook for objects that come back.
-    pub(super) checks_in: bool,
+    pub(super) has_hook: bool,
     pub(super) hooks: Hooks<T>,
     /// Owns the lanes, with sections.
     pub(super) lanes: Option<PerCpu<Lane>>,
@@ -141,8 +141,8 @@ impl<T> PerCpuPool<T> {
     ) -> Self {
         let lane0 = lanes.as_ref().map_or(ptr::dangling_mut(), |lanes| lanes.lane0().as_ptr());
         let rest = Box::new(Rest { shared, kept, magazines: Magazines::default() });
-        let checks_in = hooks.reset.is_some() || hooks.keep_if.is_some();
-        Self { lists, lane0, checks_in, hooks, lanes, rest, _objects: PhantomData }
+        let has_hook = hooks.reset.is_some() || hooks.keep_if.is_some();
+        Self { lists, lane0, has_hook, hooks, lanes, rest, _objects: PhantomData }
     }
 
     /// An idle object; a new one if there is none.
@@ -269,7 +269,7 @@ impl<T> PerCpuPool<T> {
     /// The object, if the pool may not keep one more, or has no room for it here.
     pub fn put(&self, value: T) -> Result<(), T> {
         let Some(credit) = self.rest.kept.claim() else { return Err(value) };
-        let node = Node::make(value, Some(credit));
+        let node = Node::make(value, Some(credit), self.has_hook);
         // SAFETY:
         // - just made, and given up.
         let mut over = unsafe { self.push(node.cast()) };
