@@ -9,6 +9,7 @@ use super::shared::Shared;
 use super::take_over::Refused;
 use crate::percpu::PerCpu;
 use crate::sys::rseq::{Anchored, Entry, fence_all};
+use core::mem;
 use core::ptr::NonNull;
 
 impl<T> PerCpuPool<T> {
@@ -105,12 +106,16 @@ impl<T> PerCpuPool<T> {
     pub(super) unsafe fn give_back(&self, node: NonNull<Node<T>>) {
         // SAFETY:
         // - the caller owns it.
-        if unsafe { node.as_ref() }.header.is_plain() {
-            // SAFETY:
-            // - the lanes as in `pop`, the node as the caller says.
-            if unsafe { self.lists.push(self.reach(), node.cast()) } {
-                return;
-            }
+        let is_plain = unsafe { node.as_ref() }.header.is_plain();
+        // SAFETY:
+        // - passed on to the caller.
+        if !is_plain && !unsafe { self.check_in(node) } {
+            return;
+        }
+        // SAFETY:
+        // - the lanes as in `pop`, the node as the caller says.
+        if unsafe { self.lists.push(self.reach(), node.cast()) } {
+            return;
         }
         // SAFETY:
         // - passed on to the caller.
@@ -123,36 +128,46 @@ impl<T> PerCpuPool<T> {
     #[cold]
     #[inline(never)]
     unsafe fn give_back_slow(&self, node: NonNull<Node<T>>) {
-        // Drops the object if a hook says so or panics.
         // SAFETY:
         // - passed on to the caller.
-        let chain = unsafe { Chain::of(node.cast()) };
-        // SAFETY:
-        // - an object of this pool.
-        let mut object = unsafe { Objects::of(self, chain) };
-        // SAFETY:
-        // - passed on to the caller.
-        if !self.check_in(unsafe { &mut *node.as_ptr() }) {
-            return;
-        }
-        let Some(node) = object.take() else { return };
-        // SAFETY:
-        // - the node that was put in.
-        let over = unsafe { self.push(node) };
+        let over = unsafe { self.push(node.cast()) };
         // SAFETY:
         // - objects of this pool, and ours.
         drop(unsafe { Objects::of(self, over) });
     }
 
-    /// Resets an object that comes back. Says whether it stays.
-    fn check_in(&self, node: &mut Node<T>) -> bool {
+    /// Resets an object that comes back, or drops it. Says whether it stays.
+    ///
+    /// # Safety
+    ///
+    /// As [`give_back`](Self::give_back), unless the answer is yes: then the node is still the
+    /// caller's.
+    #[inline(never)]
+    unsafe fn check_in(&self, mut node: NonNull<Node<T>>) -> bool {
+        /// Drops the object of a node.
+        struct Goes<'a, T>(&'a PerCpuPool<T>, NonNull<Node<T>>);
+        impl<T> Drop for Goes<'_, T> {
+            fn drop(&mut self) {
+                // SAFETY:
+                // - `check_in` has the node, and says that it does not stay, or panics.
+                drop(unsafe { self.0.open(self.1) });
+            }
+        }
+        let goes = Goes(self, node);
+        // SAFETY:
+        // - the caller owns it.
+        let node = unsafe { node.as_mut() };
         if !node.header.is_kept() {
             return false;
         }
         if let Some(reset) = &self.hooks.reset {
             reset(&mut node.value);
         }
-        self.hooks.keep_if.as_ref().is_none_or(|keep_if| keep_if(&node.value))
+        if self.hooks.keep_if.as_ref().is_some_and(|keep_if| !keep_if(&node.value)) {
+            return false;
+        }
+        mem::forget(goes);
+        true
     }
 
     pub(super) fn new_object(&self, credit: Option<Credit<'_>>, value: T) -> Pooled<'_, T> {

@@ -1,5 +1,6 @@
 //! Objects in lists: a header before the object, and lists that one thread owns.
 
+use crate::cacheline::CacheLine;
 use core::ptr::{self, NonNull};
 
 /// What lies before each object. The lists of the lanes are linked through it.
@@ -49,13 +50,22 @@ impl Header {
 // The contract of `list_push_within`: the count follows the link.
 const _: () = assert!(core::mem::offset_of!(Header, depth) == Header::NEXT + size_of::<usize>());
 
-/// An object with its header.
+/// An object with its header, on cache lines of their own: objects that lie side by side on the heap
+/// may be used on different CPUs, for ever.
 #[cfg_attr(corelocal_loom, allow(dead_code, reason = "models have nodes of their own"))]
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Node<T> {
     pub(super) header: Header,
     pub(super) value: T,
+    apart: [CacheLine<()>; 0],
+}
+
+#[cfg_attr(corelocal_loom, allow(dead_code, reason = "as above"))]
+impl<T> Node<T> {
+    pub(super) fn new(header: Header, value: T) -> Self {
+        Self { header, value, apart: [] }
+    }
 }
 
 /// A list that belongs to whoever has this value. Forgetting it loses the nodes.

@@ -60,7 +60,7 @@ impl<T> Node<T> {
     /// back.
     pub(super) fn make(value: T, credit: Option<Credit<'_>>, has_hook: bool) -> NonNull<Self> {
         let header = Header::new(credit.is_some(), has_hook);
-        let node = Box::new(Self { header, value });
+        let node = Box::new(Self::new(header, value));
         if let Some(credit) = credit {
             credit.into_node();
         }

@@ -2,7 +2,8 @@
 //!
 //! The floor is a list of one thread, which is **wrong** as a pool: nobody else gets at the
 //! objects. In `get + put` one object goes round; in `8 out` eight are taken before the first one
-//! comes back, and the time is still that of one get and one put.
+//! comes back, and in `100 out` a hundred, so that batches go to the shared queue and come back. The
+//! time is always that of one get and one put.
 
 use super::Goal;
 use crate::machine::forget;
@@ -20,11 +21,14 @@ const OURS: &str = "PerCpuPool";
 /// What is kept.
 type Object = [u64; 8];
 
+/// How many the peers with a bound hold: as many as there are in the largest scene, by two threads.
+const ROOM: usize = 256;
+
 /// How the peers keep it.
 type Boxed = Box<Object>;
 
-/// How many objects are out at a time in the second kind of scene.
-const OUT: usize = 8;
+/// How many objects are out at a time.
+const OUT: [usize; 3] = [1, 8, 100];
 
 /// A pool that is there before it is used, with objects in it.
 trait Pool: Send + Sync + Sized + 'static {
@@ -47,10 +51,10 @@ trait Pool: Send + Sync + Sized + 'static {
         }
     }
 
-    /// The same, [`OUT`] at a time.
-    fn several(&self, ops: u64) {
-        for _ in 0..ops / OUT as u64 {
-            let mut got: [_; OUT] = std::array::from_fn(|_| {
+    /// The same, `N` at a time.
+    fn several<const N: usize>(&self, ops: u64) {
+        for _ in 0..ops / N as u64 {
+            let mut got: [_; N] = std::array::from_fn(|_| {
                 forget();
                 let mut got = self.get();
                 Self::object(&mut got)[0] += 1;
@@ -73,6 +77,32 @@ impl Pool for Ours {
 
     fn new() -> Self {
         Self(PerCpuPool::new(|| [0; 8]))
+    }
+
+    #[inline]
+    fn get(&self) -> Self::Got<'_> {
+        self.0.get()
+    }
+
+    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
+        got
+    }
+
+    #[inline]
+    fn put(&self, got: Self::Got<'_>) {
+        drop(got);
+    }
+}
+
+/// The same with a hook for what comes back.
+struct Resetting(PerCpuPool<Object>);
+
+impl Pool for Resetting {
+    type Got<'a> = Pooled<'a, Object>;
+
+    fn new() -> Self {
+        let builder = PerCpuPool::builder(|| [0; 8]).reset(|object: &mut Object| object[0] = 0);
+        Self(builder.build().expect("memory for the lanes"))
     }
 
     #[inline]
@@ -188,7 +218,7 @@ of_boxes!(
     |pool| pool.lock().unwrap_or_else(PoisonError::into_inner).pop(),
     |pool, got| pool.lock().unwrap_or_else(PoisonError::into_inner).push(got)
 );
-of_boxes!(Array, ArrayQueue<Boxed>, ArrayQueue::new(64), |pool| pool.pop(), |pool, got| {
+of_boxes!(Array, ArrayQueue<Boxed>, ArrayQueue::new(ROOM), |pool| pool.pop(), |pool, got| {
     let _ = pool.push(got);
 });
 of_boxes!(Segments, SegQueue<Boxed>, SegQueue::new(), |pool| pool.pop(), |pool, got| {
@@ -209,7 +239,7 @@ impl Pool for Opool {
     type Got<'a> = opool::RefGuard<'a, Fresh, Boxed>;
 
     fn new() -> Self {
-        Self(opool::Pool::new(64, Fresh))
+        Self(opool::Pool::new(ROOM, Fresh))
     }
 
     #[inline]
@@ -233,7 +263,7 @@ impl Pool for ObjectPool {
     type Got<'a> = object_pool::Reusable<'a, Boxed>;
 
     fn new() -> Self {
-        Self(object_pool::Pool::new(64, Box::default))
+        Self(object_pool::Pool::new(ROOM, Box::default))
     }
 
     #[inline]
@@ -251,16 +281,17 @@ impl Pool for ObjectPool {
     }
 }
 
-fn scene(several: bool, threads: usize) -> String {
-    let out = if several { "8 out" } else { "get + put" };
+fn scene(out: usize, threads: usize) -> String {
+    let out = if out == 1 { "get + put".to_owned() } else { format!("{out} out") };
     format!("{out}, {threads} thread{}", if threads > 1 { "s" } else { "" })
 }
 
-fn case<P: Pool>(several: bool, threads: usize, peer: &'static str) -> Case {
-    Case::new(scene(several, threads), peer, move || {
-        let pool = P::new();
-        let run = if several { P::several } else { P::one };
-        let op: Op = Arc::new(move |ops| run(&pool, ops));
+/// A case of an operation that is made when it is first measured.
+fn of(out: usize, threads: usize, peer: &'static str, make: impl Fn() -> Op + 'static) -> Case {
+    // A whole number of rounds.
+    let whole = move |ops: u64| ops.next_multiple_of(out as u64);
+    Case::new(scene(out, threads), peer, move || {
+        let op = make();
         if threads == 1 {
             return Box::new(move |ops| Sample::of(whole(ops), || op(whole(ops))));
         }
@@ -268,25 +299,31 @@ fn case<P: Pool>(several: bool, threads: usize, peer: &'static str) -> Case {
     })
 }
 
-/// A number of operations that is a whole number of rounds.
-fn whole(ops: u64) -> u64 {
-    ops.next_multiple_of(OUT as u64)
+fn case<P: Pool>(out: usize, threads: usize, peer: &'static str) -> Case {
+    of(out, threads, peer, move || {
+        let pool = P::new();
+        let run = match out {
+            1 => P::one,
+            8 => P::several::<8>,
+            _ => P::several::<100>,
+        };
+        Arc::new(move |ops| run(&pool, ops))
+    })
 }
 
 /// The floor: each thread has a list of its own on its stack.
-fn floor(several: bool, threads: usize, peer: &'static str) -> Case {
-    Case::new(scene(several, threads), peer, move || {
-        let op: Op = Arc::new(move |ops| private(ops, several));
-        if threads == 1 {
-            return Box::new(move |ops| Sample::of(whole(ops), || op(whole(ops))));
-        }
-        Box::new(move |ops| on_two(&op, whole(ops)))
-    })
+fn floor(out: usize, threads: usize) -> Case {
+    let run = match out {
+        1 => private::<1>,
+        8 => private::<8>,
+        _ => private::<100>,
+    };
+    of(out, threads, BASELINE, move || Arc::new(run))
 }
 
-fn private(ops: u64, several: bool) {
+fn private<const N: usize>(ops: u64) {
     let mut list: Option<Box<Node>> = None;
-    for _ in 0..OUT {
+    for _ in 0..N {
         list = Some(Box::new(Node { next: list, object: [0; 8] }));
     }
     // Somebody might look: without this the compiler may keep the list in registers.
@@ -303,34 +340,35 @@ fn private(ops: u64, several: bool) {
         node.next = list.take();
         *list = Some(node);
     };
-    if several {
-        for _ in 0..ops / OUT as u64 {
-            let got: [_; OUT] = std::array::from_fn(|_| get(list));
-            got.into_iter().for_each(|node| put(list, node));
-        }
-    } else {
+    if N == 1 {
         for _ in 0..ops {
             let node = get(list);
             put(list, node);
         }
+        return;
+    }
+    for _ in 0..ops / N as u64 {
+        let got: [_; N] = std::array::from_fn(|_| get(list));
+        got.into_iter().for_each(|node| put(list, node));
     }
 }
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in if threads::two_cpus() { 1..=2 } else { 1..=1 } {
-        for several in [false, true] {
+        for out in OUT {
             cases.extend([
-                floor(several, threads, BASELINE),
-                case::<Ours>(several, threads, OURS),
-                case::<Ours>(several, threads, "PerCpuPool again"),
-                case::<OfThread>(several, threads, "thread_local RefCell<Vec>"),
-                case::<Heap>(several, threads, "Box"),
-                case::<Locked>(several, threads, "Mutex<Vec>"),
-                case::<Array>(several, threads, "ArrayQueue"),
-                case::<Segments>(several, threads, "SegQueue"),
-                case::<Opool>(several, threads, "opool"),
-                case::<ObjectPool>(several, threads, "object-pool"),
+                floor(out, threads),
+                case::<Ours>(out, threads, OURS),
+                case::<Ours>(out, threads, "PerCpuPool again"),
+                case::<Resetting>(out, threads, "PerCpuPool, reset hook"),
+                case::<OfThread>(out, threads, "thread_local RefCell<Vec>"),
+                case::<Heap>(out, threads, "Box"),
+                case::<Locked>(out, threads, "Mutex<Vec>"),
+                case::<Array>(out, threads, "ArrayQueue"),
+                case::<Segments>(out, threads, "SegQueue"),
+                case::<Opool>(out, threads, "opool"),
+                case::<ObjectPool>(out, threads, "object-pool"),
             ]);
         }
     }
@@ -339,21 +377,14 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// What the pool was built to reach.
 pub(super) fn goals() -> Vec<Goal> {
-    let goal = |several, threads, than: &'static str, most| {
-        let scene = scene(several, threads);
+    let goal = |out, threads, than: &'static str, most| {
+        let scene = scene(out, threads);
         Goal { own: (scene.clone(), OURS), than: (scene, than), most }
     };
-    let mut goals = vec![
-        goal(false, 1, BASELINE, 3.0),
-        goal(true, 1, BASELINE, 3.0),
-        goal(false, 1, "ArrayQueue", 0.5),
-    ];
+    let mut goals =
+        vec![goal(1, 1, BASELINE, 3.0), goal(8, 1, BASELINE, 3.0), goal(1, 1, "ArrayQueue", 0.5)];
     if threads::two_cpus() {
-        goals.push(Goal {
-            own: (scene(false, 2), OURS),
-            than: (scene(false, 1), OURS),
-            most: 1.05,
-        });
+        goals.push(Goal { own: (scene(1, 2), OURS), than: (scene(1, 1), OURS), most: 1.05 });
     }
     goals
 }
