@@ -26,6 +26,7 @@
 //! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
 //! which lines a walk touches and how it finds them.
 
+pub mod advise;
 pub mod cli;
 pub mod layout;
 pub mod link;

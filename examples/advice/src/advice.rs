@@ -1,0 +1,140 @@
+//! [`advise`]: the whole way from a problem to an order.
+
+use crate::bins::Space;
+use crate::cost::Cost;
+use crate::place::{Placed, Plan};
+use crate::search::{search, sorted};
+use crate::{Problem, ProblemError};
+use corelocal::cacheline::{Layout, LayoutField};
+
+/// An order of fields, and what it saves. Printed, it is a report with the text of the struct.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Advice {
+    pub(crate) problem: Problem,
+    pub(crate) plan: Plan,
+    pub(crate) placed: Placed,
+    pub(crate) given: Placed,
+    before: Cost,
+    after: Cost,
+}
+
+/// Finds an order that costs less than the given one, if it can.
+///
+/// The same problem gives the same advice. Time is bounded: about a second for 40 fields and 16
+/// operations, most of it tries that lead nowhere.
+///
+/// # Errors
+///
+/// If the problem is none: see [`ProblemError`].
+pub fn advise(problem: &Problem) -> Result<Advice, ProblemError> {
+    problem.check()?;
+    let space = Space::new(problem);
+    let given = Plan::given(problem);
+    let before = Cost::of(problem, &given.place(problem));
+    let (mut best, mut least) = (given.clone(), before.cost);
+    for bins in search(&space) {
+        for plan in plans(&space, sorted(&space, bins)) {
+            let cost = Cost::of(problem, &plan.place(problem)).cost;
+            if cost < least - 1e-9 {
+                (best, least) = (plan, cost);
+            }
+        }
+    }
+    let (placed, given) = (best.place(problem), given.place(problem));
+    let after = Cost::of(problem, &placed);
+    Ok(Advice { problem: problem.clone(), plan: best, placed, given, before, after })
+}
+
+/// More bins than this are left in their order.
+const MOVABLE: usize = 24;
+
+/// Some orders of the bins: the order of use, one that has fewer forced lines, and the same without
+/// any, on a struct that may begin anywhere.
+fn plans(space: &Space<'_>, mut bins: Vec<Vec<usize>>) -> Vec<Plan> {
+    let forced = |bins: &[Vec<usize>]| {
+        let plan = space.plan(bins);
+        (plan.place(space.problem).size, plan.breaks.iter().filter(|&&is| is).count())
+    };
+    let mut plans = vec![space.plan(&bins)];
+    let mut least = forced(&bins);
+    let mut is_better = bins.len() <= MOVABLE;
+    while is_better {
+        is_better = false;
+        for from in 0..bins.len() {
+            for to in 0..bins.len() {
+                let mut other = bins.clone();
+                let bin = other.remove(from);
+                other.insert(to, bin);
+                let is_kept = space.problem.first.is_none() || space.is_first(&other[0]);
+                let found = forced(&other);
+                if is_kept && found < least {
+                    (bins, least, is_better) = (other, found, true);
+                }
+            }
+        }
+    }
+    plans.push(space.plan(&bins));
+    let mut loose = plans[1].clone();
+    loose.breaks.fill(false);
+    loose.align = 1;
+    plans.push(loose);
+    plans
+}
+
+impl Advice {
+    /// What was asked.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// Whether the given order was as good as anything that was found, and is therefore kept.
+    pub fn keeps(&self) -> bool {
+        self.placed == self.given
+    }
+
+    /// What the given order costs.
+    pub fn before(&self) -> &Cost {
+        &self.before
+    }
+
+    /// What the advised order costs.
+    pub fn after(&self) -> &Cost {
+        &self.after
+    }
+
+    /// The fields' names in the advised order.
+    pub fn order(&self) -> impl Iterator<Item = &str> {
+        self.plan.order.iter().map(|&field| self.problem.fields[field].name.as_str())
+    }
+
+    /// The line that a field begins on, counted from the struct's first byte.
+    pub fn line_of(&self, field: &str) -> Option<usize> {
+        Some(self.placed.offsets[self.problem.index_of(field)?] / self.problem.line)
+    }
+
+    /// Calls `use_map` with the map of the advised struct, without groups and operations.
+    pub fn with_layout<R>(&self, use_map: impl FnOnce(&Layout<'_>) -> R) -> R {
+        self.with_map(&self.placed, &self.plan.order, use_map)
+    }
+
+    /// Calls `use_map` with the map of the given struct, as it is taken to be.
+    pub fn with_given<R>(&self, use_map: impl FnOnce(&Layout<'_>) -> R) -> R {
+        let order: Vec<usize> = (0..self.problem.fields.len()).collect();
+        self.with_map(&self.given, &order, use_map)
+    }
+
+    fn with_map<R>(
+        &self,
+        placed: &Placed,
+        order: &[usize],
+        use_map: impl FnOnce(&Layout<'_>) -> R,
+    ) -> R {
+        let field = |&at: &usize| {
+            let field = &self.problem.fields[at];
+            LayoutField::new(&field.name, placed.offsets[at], field.size, field.align)
+        };
+        let fields: Vec<_> = order.iter().map(field).collect();
+        let map = Layout::new(&self.problem.name, placed.size, placed.align, &fields, &[], &[]);
+        use_map(&map.with_line(self.problem.line))
+    }
+}
