@@ -40,9 +40,50 @@ pub fn advise(problem: &Problem) -> Result<Advice, ProblemError> {
             }
         }
     }
+    let best = polish(&space, best, least);
     let (placed, given) = (best.place(problem), given.place(problem));
     let after = Cost::of(problem, &placed);
     Ok(Advice { problem: problem.clone(), plan: best, placed, given, before, after })
+}
+
+/// How many orders are looked at in the end.
+const POLISH: u32 = 4000;
+
+/// Moves units in the order itself, forces lines or does not, as long as that is exactly cheaper: bins
+/// know nothing of the struct's size, nor of structs that begin in the middle of a line.
+fn polish(space: &Space<'_>, plan: Plan, mut least: f64) -> Plan {
+    let (mut best, mut left, mut is_better) = (plan, POLISH, true);
+    while is_better && left > 0 {
+        is_better = false;
+        let units = space.units_in(&best);
+        for (from, to) in
+            (0..units.len()).flat_map(|from| (0..units.len()).map(move |to| (from, to)))
+        {
+            let mut other = units.clone();
+            if from == to {
+                other[from].1 ^= true;
+            } else {
+                let unit = other.remove(from);
+                other.insert(to, unit);
+            }
+            for align in [1, space.problem.line] {
+                let plan = space.plan_of(&other, align);
+                let is_kept = space.problem.first.is_none_or(|first| plan.order[0] == first);
+                left = left.saturating_sub(1);
+                if !is_kept || left == 0 {
+                    continue;
+                }
+                let cost = Cost::of(space.problem, &plan.place(space.problem)).cost;
+                if cost < least - 1e-9 {
+                    (best, least, is_better) = (plan, cost, true);
+                }
+            }
+            if is_better {
+                break;
+            }
+        }
+    }
+    best
 }
 
 /// More bins than this are left in their order.

@@ -154,14 +154,29 @@ impl<'p> Space<'p> {
 
     /// An order of the bins as an order of the fields; each bin begins on a line.
     pub(crate) fn plan(&self, bins: &[Vec<usize>]) -> Plan {
-        let mut plan = Plan { order: Vec::new(), breaks: Vec::new(), align: 1 };
+        let mut units = Vec::new();
         for bin in bins.iter().filter(|bin| !bin.is_empty()) {
             let mut members = bin.clone();
             self.arrange(&mut members);
-            let fields = members.iter().flat_map(|&at| &self.units[at].fields);
-            for (at, &field) in fields.enumerate() {
+            units.extend(members.iter().enumerate().map(|(at, &unit)| (unit, at == 0)));
+        }
+        self.plan_of(&units, 1)
+    }
+
+    /// The units of an order, and whether a line is forced to begin before each.
+    pub(crate) fn units_in(&self, plan: &Plan) -> Vec<(usize, bool)> {
+        let begins = |field: usize| self.units.iter().position(|unit| unit.fields[0] == field);
+        let fields = plan.order.iter().zip(&plan.breaks);
+        fields.filter_map(|(&field, &is)| begins(field).map(|unit| (unit, is))).collect()
+    }
+
+    /// The other way round.
+    pub(crate) fn plan_of(&self, units: &[(usize, bool)], align: usize) -> Plan {
+        let mut plan = Plan { order: Vec::new(), breaks: Vec::new(), align };
+        for &(unit, is_broken) in units {
+            for (at, &field) in self.units[unit].fields.iter().enumerate() {
                 plan.order.push(field);
-                plan.breaks.push(at == 0);
+                plan.breaks.push(is_broken && at == 0);
             }
         }
         plan.drop_idle_breaks(self.problem);

@@ -79,3 +79,6 @@ pub use cost::{Cost, OperationCost, Prices};
 pub use observe::{ObserveError, Observed};
 pub use problem::{By, Field, Operation, Problem, ProblemError, Touched};
 pub use reports::{Cpus, Format, Kind, Place, ReadError, Sample, Samples};
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ struct State {
 }
 
 /// How many bins may be looked at: what bounds the time, and makes it the same on each machine.
-const PATIENCE: u64 = 1_500_000; // TRY
+const PATIENCE: u64 = 600_000;
 /// How many disturbances there are at most.
 const DISTURBANCES: u32 = 300;
 /// What counts as cheaper: more than sums of floats are off by.
@@ -22,8 +22,7 @@ const CHEAPER: f64 = 1e-9;
 pub(crate) fn search(space: &Space<'_>) -> Vec<Vec<Vec<usize>>> {
     let mut random = Random(0);
     let starts = [given(space), clustered(space)];
-    let p = std::env::var("P").ok().and_then(|p| p.parse().ok()).unwrap_or(PATIENCE);
-    let patience = p / starts.len() as u64;
+    let patience = PATIENCE / starts.len() as u64;
     starts.into_iter().map(|bins| from_start(space, bins, patience, &mut random)).collect()
 }
 

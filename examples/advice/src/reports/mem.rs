@@ -26,8 +26,7 @@ pub(super) fn read(text: &[u8]) -> Result<Samples, ReadError> {
         check_length(number, &line)?;
         if let Some(comment) = line.trim_start().strip_prefix('#') {
             if let Some((_, event)) = comment.split_once("of event") {
-                // `cpu/mem-stores/P`; on Arm and AMD there is one event for both.
-                (is_store, table) = (event.contains("store"), None);
+                (is_store, table) = (is_of_stores(event), None);
             } else if comment.contains(COLUMN) {
                 titles = line.to_string();
             } else if comment.trim().starts_with("..") {
@@ -41,6 +40,14 @@ pub(super) fn read(text: &[u8]) -> Result<Samples, ReadError> {
         return Err(error(0, format!("there is no row below the column {COLUMN:?}")));
     }
     Ok(samples)
+}
+
+/// Whether an event is one of stores: `cpu/mem-stores/P`, or a watchpoint `mem:0x404080:w`. On Arm and
+/// AMD one event is both, and a watchpoint `:rw` is; what cannot be told apart is taken for loads.
+fn is_of_stores(event: &str) -> bool {
+    let name = event.trim().trim_matches('\'');
+    let mode = name.strip_prefix("mem:").and_then(|rest| rest.split(':').nth(1));
+    name.contains("store") || mode == Some("w")
 }
 
 /// Where the columns are that are needed.
