@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use sched::advise::{Subject, advice_on, report, steps_table};
 use sched::cli::{Cli, Command, LayoutArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
@@ -91,6 +92,10 @@ fn save(args: &SaveArgs) -> Result<(), Failure> {
 }
 
 fn layout(args: &LayoutArgs) -> Result<(), Failure> {
+    if args.advise {
+        let text = advised(args).map_err(Failure::Input)?;
+        return finish(io::stdout().lock().write_all(text.as_bytes()));
+    }
     with_state(args.kernel, |map| {
         if let Some(path) = &args.svg {
             std::fs::write(path, map.to_svg())
@@ -101,6 +106,21 @@ fn layout(args: &LayoutArgs) -> Result<(), Failure> {
             None => map.to_string(),
         };
         finish(io::stdout().lock().write_all(text.as_bytes()))
+    })
+}
+
+fn advised(args: &LayoutArgs) -> Result<String, String> {
+    let samples = args.samples()?;
+    let samples = samples.as_ref().map(|(samples, at)| (samples, *at));
+    let on = |subject| advice_on(subject, args.kernel, samples, args.cpus);
+    let Some(subject) = args.of else {
+        let (queue, entity) = (on(Subject::CfsRq)?, on(Subject::Se)?);
+        let steps = steps_table(args.kernel, &queue, &entity);
+        return Ok(format!("{queue}\n{entity}\n{steps}"));
+    };
+    on(subject).map(|advice| report(subject, &advice)).map_err(|error| match &args.accesses {
+        Some(file) => format!("{}: {error}", file.display()),
+        None => error,
     })
 }
 

@@ -1,0 +1,32 @@
+cacheline_struct! {
+    pub struct Queue {
+        /// Only read by the operations below.
+        group read_mostly(lines <= 1, apart(written, written2)) {
+            pub slots: [*const u8; 2],
+            pub created: u64,
+            pub capacity: u32,
+            pub name: [u8; 20],
+        }
+        /// Written, and used by more than one CPU.
+        group written(lines <= 1, aligned, exclusive) {
+            pub pushed: u64,
+            pub popped: u64,
+        }
+        /// Written, and used by more than one CPU.
+        group written2(lines <= 1, aligned, exclusive) {
+            pub is_closed: u8,
+        }
+    }
+    touches push {
+        mut pushed, capacity, slots
+    } in <= 2 lines;
+    touches pop_it {
+        pushed, mut popped, slots
+    } in <= 2 lines;
+    touches look {
+        capacity, slots
+    } in <= 1 lines;
+    touches close {
+        capacity, mut is_closed
+    } in <= 2 lines;
+}
