@@ -20,8 +20,8 @@ pub struct Advice {
 
 /// Finds an order that costs less than the given one, if it can.
 ///
-/// The same problem gives the same advice. Time is bounded: about a second for 40 fields and 16
-/// operations, most of it tries that lead nowhere.
+/// The same problem gives the same advice. The number of tries is bounded: 40 fields and 16 operations
+/// take half a second, and 256 fields take seconds.
 ///
 /// # Errors
 ///
@@ -31,20 +31,31 @@ pub fn advise(problem: &Problem) -> Result<Advice, ProblemError> {
     let space = Space::new(problem);
     let given = Plan::given(problem);
     let before = Cost::of(problem, &given.place(problem));
-    let (mut best, mut least) = (given.clone(), before.cost);
+    let (mut best, mut least) = (given.clone(), price(problem, &given));
     for bins in search(&space) {
         for plan in plans(&space, sorted(&space, bins)) {
-            let cost = Cost::of(problem, &plan.place(problem)).cost;
+            let cost = price(problem, &plan);
             if cost < least - 1e-9 {
                 (best, least) = (plan, cost);
             }
         }
     }
-    let best = polish(&space, best, least);
+    let mut best = polish(&space, best, least);
+    let mut after = Cost::of(problem, &best.place(problem));
+    if after.cost >= before.cost - 1e-9 {
+        (best, after) = (given.clone(), before.clone());
+    }
     let (placed, given) = (best.place(problem), given.place(problem));
-    let after = Cost::of(problem, &placed);
     Ok(Advice { problem: problem.clone(), plan: best, placed, given, before, after })
 }
+
+/// What a plan costs; of two that cost the same, the one that forces fewer lines is cheaper.
+fn price(problem: &Problem, plan: &Plan) -> f64 {
+    let forced = plan.breaks.iter().filter(|&&is| is).count();
+    Cost::of(problem, &plan.place(problem)).cost + FORCED * forced as f64
+}
+
+const FORCED: f64 = 1e-6;
 
 /// How many orders are looked at in the end.
 const POLISH: u32 = 4000;
@@ -73,7 +84,7 @@ fn polish(space: &Space<'_>, plan: Plan, mut least: f64) -> Plan {
                 if !is_kept || left == 0 {
                     continue;
                 }
-                let cost = Cost::of(space.problem, &plan.place(space.problem)).cost;
+                let cost = price(space.problem, &plan);
                 if cost < least - 1e-9 {
                     (best, least, is_better) = (plan, cost, true);
                 }

@@ -11,8 +11,9 @@ struct State {
     home: Vec<usize>,
 }
 
-/// How many bins may be looked at: what bounds the time, and makes it the same on each machine.
-const PATIENCE: u64 = 600_000;
+/// How much may be tried: an exchange that does not fit is 1, one that does is 4. Counting and not a
+/// clock, so that the advice is the same on each machine.
+const PATIENCE: u64 = 3_000_000;
 /// How many disturbances there are at most.
 const DISTURBANCES: u32 = 300;
 /// What counts as cheaper: more than sums of floats are off by.
@@ -121,9 +122,12 @@ impl State {
     /// Moves and exchanges units until nothing helps or the patience is at its end.
     fn improve(&mut self, space: &Space<'_>, patience: &mut u64) {
         let mut is_better = true;
-        while is_better && *patience > 0 {
+        while is_better {
             is_better = false;
             for unit in 0..space.units.len() {
+                if *patience == 0 {
+                    return;
+                }
                 for bin in 0..self.bins.len() {
                     is_better |= self.try_unit(space, unit, bin, patience);
                 }
@@ -164,8 +168,9 @@ impl State {
         back: &[usize],
         patience: &mut u64,
     ) -> bool {
+        *patience = patience.saturating_sub(1);
         let Some((from, to)) = self.exchanged(space, unit, bin, back) else { return false };
-        *patience = patience.saturating_sub(2);
+        *patience = patience.saturating_sub(3);
         let costs = (space.cost(&from), space.cost(&to));
         let home = self.home[unit];
         if costs.0 + costs.1 >= self.costs[home] + self.costs[bin] - CHEAPER {

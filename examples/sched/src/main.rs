@@ -33,11 +33,16 @@ fn main() -> ExitCode {
         Err(error) => {
             let text = error.to_string();
             // clap says more than the one line that is promised; this one tells what is wrong.
+            let mut lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
             let line = match error.kind() {
-                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command; try --help",
-                _ => text.lines().next().unwrap_or("bad arguments"),
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                    "no command; try --help".to_owned()
+                }
+                // A line for each that is missing.
+                ErrorKind::MissingRequiredArgument => lines.collect::<Vec<_>>().join(" "),
+                _ => lines.next().unwrap_or("bad arguments").to_owned(),
             };
-            eprintln!("sched: {}", line.strip_prefix("error: ").unwrap_or(line));
+            eprintln!("sched: {}", line.strip_prefix("error: ").unwrap_or(&line));
             return ExitCode::from(BAD_INPUT);
         }
     };

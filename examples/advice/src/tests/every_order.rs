@@ -44,6 +44,6 @@ fn no_order_of_a_few_fields_is_cheaper_than_the_advice() {
         }
         let advice = advise(&problem).expect("a problem");
         let (found, least) = (advice.after().cost, least(&problem));
-        assert!(found <= least + 1e-9, "seed {seed}: {found}, but there is {least}: {problem:?}");
+        assert!(found <= least + 1e-5, "seed {seed}: {found}, but there is {least}: {problem:?}");
     }
 }
