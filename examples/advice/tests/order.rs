@@ -122,7 +122,8 @@ fn what_is_no_problem_is_refused_and_said() {
         change(&mut other);
         said(&other)
     };
-    let cases: [(&dyn Fn(&mut Problem), &str); 9] = [
+    type Case<'c> = (&'c dyn Fn(&mut Problem), &'c str);
+    let cases: [Case<'_>; 9] = [
         (&|p| p.line = 48, "a line of 48 bytes: not a power of two"),
         (&|p| p.fields.clear(), "0 fields; there must be 1 to 256"),
         (&|p| p.fields[0].size = 7, "field a: alignment 8 is not a power of two that divides its"),

@@ -33,6 +33,7 @@ fn what_is_advised_compiles_and_lies_where_it_should() {
         let file = format!("{}/tests/advised/{name}.rs", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("PASTE").is_some() {
             std::fs::write(&file, &text).unwrap();
+            continue;
         }
         assert_eq!(
             text,

@@ -5,7 +5,7 @@ cacheline_struct! {
             pub load: LoadWeight,
             pub curr: U64,
             pub rq: U64,
-            pub throttled_clock_pelt: U64,
+            pub runtime_remaining: I64,
             pub throttled_clock_pelt_time: U64,
             pub nr_queued: U32,
             pub h_nr_runnable: U32,
@@ -14,13 +14,13 @@ cacheline_struct! {
         }
         /// Used by one CPU.
         group hot2(lines <= 1) {
-            pub last_update_tg_load_avg: U64,
             pub tg_load_avg_contrib: U64,
             pub leaf_cfs_rq_list: LeafLinks<CfsRq>,
             pub tg: U64,
+            pub throttled_clock_pelt: U64,
             pub throttled_clock_self: U64,
             pub throttled_clock_self_time: U64,
-            pub h_nr_queued: U32,
+            pub forceidle_seq: U32,
             pub on_list: I32,
         }
         /// Used by one CPU.
@@ -35,20 +35,21 @@ cacheline_struct! {
         group hot5(lines <= 1) {
             pub avg_vruntime: I64,
             pub avg_load: U64,
+            pub min_vruntime: U64,
             pub tasks_timeline: RbRoot,
             pub next: U64,
-            pub h_load: U64,
-            pub last_h_load_update: U64,
-            pub h_load_next: U64,
+            pub last_update_tg_load_avg: U64,
+            pub h_nr_queued: U32,
+            pub h_nr_idle: U32,
         }
         /// Used by one CPU.
         group hot6(lines <= 1) {
-            pub min_vruntime: U64,
-            pub runtime_remaining: I64,
-            pub throttled_pelt_idle: U64,
+            pub h_load: U64,
+            pub last_h_load_update: U64,
+            pub h_load_next: U64,
             pub throttled_list: ListHead,
             pub throttled_csd_list: ListHead,
-            pub h_nr_idle: U32,
+            pub idle: I32,
             pub throttled: I32,
         }
         /// Used by one CPU.
@@ -56,9 +57,8 @@ cacheline_struct! {
             pub min_vruntime_fi: U64,
             pub propagate: I64,
             pub prop_runnable_sum: I64,
+            pub throttled_pelt_idle: U64,
             pub throttled_clock: U64,
-            pub forceidle_seq: U32,
-            pub idle: I32,
         }
     }
     touches throttle_down_first {
@@ -88,7 +88,7 @@ cacheline_struct! {
         load, nr_queued, h_nr_runnable, curr, mut avg, mut removed,
         mut last_update_tg_load_avg, mut tg_load_avg_contrib, mut propagate, rq,
         on_list, leaf_cfs_rq_list, tg, throttled_clock_pelt_time, throttle_count
-    } in <= 5 lines;
+    } in <= 6 lines;
     touches blocked_parent {
         load, h_nr_runnable, curr, mut avg, mut removed, rq,
         throttled_clock_pelt_time, throttle_count
@@ -103,13 +103,13 @@ cacheline_struct! {
         mut last_update_tg_load_avg, mut tg_load_avg_contrib, rq, mut on_list,
         mut leaf_cfs_rq_list, tg, runtime_enabled, mut runtime_remaining,
         throttled_clock_pelt_time, throttle_count
-    } in <= 6 lines;
+    } in <= 5 lines;
     touches tick {
         load, h_nr_runnable, mut avg_vruntime, mut avg_load, mut min_vruntime,
         tasks_timeline, curr, mut avg, mut removed, mut last_update_tg_load_avg,
         mut tg_load_avg_contrib, rq, tg, runtime_enabled, mut runtime_remaining,
         throttled_clock_pelt_time, throttle_count
-    } in <= 6 lines;
+    } in <= 5 lines;
     touches set_next_put_prev {
         load, h_nr_runnable, mut curr, mut avg, mut removed, rq, runtime_enabled,
         throttled_clock_pelt_time, throttle_count

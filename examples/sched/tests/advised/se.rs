@@ -3,7 +3,7 @@ cacheline_struct! {
         /// Used by one CPU.
         group hot(lines <= 1) {
             pub load: LoadWeight,
-            pub exec_start: U64,
+            pub sum_exec_runtime: U64,
             pub parent: Link<SchedEntity>,
             pub cfs_rq: Link<CfsRq>,
             pub my_q: Link<CfsRq>,
@@ -22,7 +22,7 @@ cacheline_struct! {
         group hot3(lines <= 1) {
             pub run_node: RbNode,
             pub deadline: U64,
-            pub sum_exec_runtime: U64,
+            pub exec_start: U64,
             pub prev_sum_exec_runtime: U64,
             pub vruntime: U64,
             pub slice: U64,
