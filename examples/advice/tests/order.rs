@@ -115,7 +115,9 @@ fn what_is_no_problem_is_refused_and_said() {
     let said = |problem: &Problem| advise(problem).unwrap_err().to_string();
     assert_eq!(said(&problem), "no operation touches a field, so any order is as good");
     problem.touches("read", 1.0, By::Owner, &[("a", false), ("not there", true)]);
-    assert_eq!(problem.operations[0].touches.len(), 1);
+    assert_eq!(problem.operations[0].touches, [Touched { field: 0, written: false }]);
+    problem.touches("both", 1.0, By::Owner, &[("b", true), ("b", false)]);
+    assert_eq!(problem.operations[1].touches, [Touched { field: 1, written: true }]);
     assert!(advise(&problem).is_ok());
     let with = |change: &dyn Fn(&mut Problem)| {
         let mut other = problem.clone();
@@ -138,4 +140,26 @@ fn what_is_no_problem_is_refused_and_said() {
         let said = with(change);
         assert!(said.starts_with(expected), "{said:?} does not say {expected:?}");
     }
+}
+
+/// Moving fields around costs work and reviews: it must save something.
+#[test]
+fn an_order_that_costs_the_same_is_not_advised() {
+    let field =
+        |name: &str, on_line| Field { name: name.to_owned(), size: 8, align: 8, ty: None, on_line };
+    let mut problem = Problem {
+        name: "S".to_owned(),
+        line: 64,
+        align: 64,
+        fields: vec![field("a", false), field("b", true), field("c", false)],
+        operations: Vec::new(),
+        cpus: 1,
+        first: None,
+        together: Vec::new(),
+        prices: Prices { line: 1.0, transfer: 0.0, memory: 0.0 },
+    };
+    problem.touches("read", 1.0, By::Owner, &[("c", false)]);
+    assert!(advise(&problem).unwrap().keeps());
+    problem.touches("both", 1.0, By::Owner, &[("a", false), ("c", false)]);
+    assert!(!advise(&problem).unwrap().keeps());
 }

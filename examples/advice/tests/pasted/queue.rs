@@ -1,20 +1,18 @@
 cacheline_struct! {
+    #[repr(align(64))]
     pub struct Queue {
-        /// Only read by the operations below.
-        group read_mostly(lines <= 1, apart(written, written2)) {
+        /// Written, and used by more than one CPU.
+        group written(lines <= 2, exclusive) {
+            pub is_closed: u8,
+            pub name: [u8; 90],
             pub slots: [*const u8; 2],
             pub created: u64,
             pub capacity: u32,
-            pub name: [u8; 20],
         }
         /// Written, and used by more than one CPU.
-        group written(lines <= 1, aligned, exclusive) {
+        group written2(lines <= 1, exclusive) {
             pub pushed: u64,
             pub popped: u64,
-        }
-        /// Written, and used by more than one CPU.
-        group written2(lines <= 1, aligned, exclusive) {
-            pub is_closed: u8,
         }
     }
     touches push {
