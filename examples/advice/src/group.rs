@@ -58,7 +58,7 @@ impl Role {
 
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Self::Written => "Written, and used by more than one CPU.",
+            Self::Written => "Some are written, and more than one CPU uses them.",
             Self::ReadMostly => "Only read by the operations below.",
             Self::Hot => "Used by one CPU.",
             Self::Cold => "No operation below touches these.",

@@ -15,11 +15,11 @@ fn queue() -> Problem {
         LayoutField::new("capacity", 8, 4, 4),
         LayoutField::new("is_closed", 12, 1, 1),
         LayoutField::new("popped", 16, 8, 8),
-        LayoutField::new("name", 24, 90, 1),
-        LayoutField::new("slots", 120, 16, 8),
-        LayoutField::new("created", 136, 8, 8),
+        LayoutField::new("name", 24, 20, 1),
+        LayoutField::new("slots", 48, 16, 8),
+        LayoutField::new("created", 64, 8, 8),
     ];
-    let map = Layout::new("Queue", 144, 8, &fields, &[], &[]).with_line(64);
+    let map = Layout::new("Queue", 72, 8, &fields, &[], &[]).with_line(64);
     let mut problem = Problem::from_layout(&map, By::All);
     problem.fields[5].ty = Some("[*const u8; 2]".to_owned());
     problem.touches(
@@ -81,7 +81,7 @@ fn the_report_has_before_and_after() {
     let advice = advise(&queue()).unwrap();
     let report = advice.to_string();
     let parts = [
-        "Queue: 144 bytes on 3 lines -> 192 bytes on 3 lines",
+        "Queue: 72 bytes on 2 lines -> 192 bytes on 3 lines",
         "operation     weight",
         "Misses of an average operation: ",
         "1 a line, 4 a transfer, 0.01 a line of size.",
@@ -99,4 +99,19 @@ fn the_report_has_before_and_after() {
     kept.touches("push", 1.0, By::Owner, &[("pushed", true)]);
     assert!(advise(&kept).unwrap().keeps());
     assert!(advise(&kept).unwrap().to_string().starts_with("Queue: no better order was found"));
+}
+
+#[test]
+fn a_group_with_a_large_field_promises_the_lines_it_takes() {
+    let fields = [
+        LayoutField::new("count", 0, 8, 8),
+        LayoutField::new("name", 8, 100, 1),
+        LayoutField::new("limit", 112, 8, 8),
+    ];
+    let map = Layout::new("Named", 120, 8, &fields, &[], &[]).with_line(64);
+    let mut problem = Problem::from_layout(&map, By::All);
+    problem.touches("add", 1.0, By::All, &[("count", true)]);
+    problem.touches("show", 1.0, By::All, &[("name", false), ("limit", false)]);
+    let text = advise(&problem).unwrap().text();
+    assert!(text.contains("group read_mostly(lines <= 2, aligned, apart(written)) {"), "{text}");
 }

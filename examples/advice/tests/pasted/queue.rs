@@ -1,18 +1,20 @@
 cacheline_struct! {
-    #[repr(align(64))]
     pub struct Queue {
-        /// Written, and used by more than one CPU.
-        group written(lines <= 2, exclusive) {
-            pub is_closed: u8,
-            pub name: [u8; 90],
+        /// Only read by the operations below.
+        group read_mostly(lines <= 1, apart(written, written2)) {
             pub slots: [*const u8; 2],
             pub created: u64,
             pub capacity: u32,
+            pub name: [u8; 20],
         }
-        /// Written, and used by more than one CPU.
-        group written2(lines <= 1, exclusive) {
+        /// Some are written, and more than one CPU uses them.
+        group written(lines <= 1, aligned, exclusive) {
             pub pushed: u64,
             pub popped: u64,
+        }
+        /// Some are written, and more than one CPU uses them.
+        group written2(lines <= 1, aligned, exclusive) {
+            pub is_closed: u8,
         }
     }
     touches push {
