@@ -168,7 +168,7 @@ impl<A, B, C, P: Placement> CoLocated<A, B, C, P> {
             let right = 1 - (lines - padding) % 2;
             if padding != right {
                 let m = Message::new().text("CoLocated: ").number(size).text(" bytes are ");
-                let m = m.number(lines).text(" lines of ").number(CACHE_LINE).text(" bytes with ");
+                let m = m.count(lines, "line").text(" of ").number(CACHE_LINE).text(" bytes with ");
                 let m = m.number(padding).text(" of padding; use Odd<").number(right).text(", _>");
                 panic!("{}", m.as_str());
             }

@@ -2,7 +2,7 @@
 //! lies behind it.
 // fail: E0080
 // phrase: Queue: group hot: member first (offset 0, size 1) may share a line with what lies beside the struct
-// phrase: aligned to 1 bytes only; limit: lines of 
+// phrase: aligned to 1 byte only; limit: lines of 
 #![forbid(unsafe_code)]
 
 #[cfg(pass)]

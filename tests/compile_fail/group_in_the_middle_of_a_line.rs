@@ -2,7 +2,7 @@
 // fail: E0080
 // phrase: Queue: group hot: 2 lines of 
 // phrase: limit 1; the last is that of member second (offset 1, size 1)
-// phrase: the struct is aligned to 1 bytes only, so it may begin in the middle of a line
+// phrase: the struct is aligned to 1 byte only, so it may begin in the middle of a line
 #![forbid(unsafe_code)]
 
 corelocal::cacheline_struct! {

@@ -1,6 +1,6 @@
 //! A group that promises an exact number of lines, and grew: or shrank.
 // fail: E0080
-// phrase: Queue: group all: 1 lines of 
+// phrase: Queue: group all: 1 line of 
 // phrase: limit exactly 2; the last is that of member wait (offset 8, size 4)
 #![forbid(unsafe_code)]
 

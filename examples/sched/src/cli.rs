@@ -3,11 +3,13 @@
 use crate::advise::Subject;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::tree::{Tree, TreeError, cgroup, listing};
 use advice::{Place, Samples};
 use clap::{Args, Parser, Subcommand};
 use corelocal::Area;
+use model::coherence::Machine as Model;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,8 @@ pub enum Command {
     Tree(TreeArgs),
     /// Write a live hierarchy of cgroups as a listing that `tree --from` reads.
     Save(SaveArgs),
+    /// Compare the layouts of the priority vector: coherence misses in a model, time on this machine.
+    Rt(RtArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
 }
@@ -78,6 +82,60 @@ pub struct SaveArgs {
     /// Where to write; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `sched rt`.
+#[derive(Debug, Args)]
+pub struct RtArgs {
+    /// Machines, latencies and workloads; the file of the repository by default.
+    #[arg(long, value_name = "FILE")]
+    pub params: Option<PathBuf>,
+    /// Only machines with this many CPUs.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<usize>,
+    /// Write pictures of the hottest lines of each layout into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// A tenth of the operations, one seed, and few samples: a check that it works.
+    #[arg(long)]
+    pub quick: bool,
+}
+
+impl RtArgs {
+    /// What is to be modelled.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the input.
+    pub fn params(&self) -> Result<Params, String> {
+        let mut params = match &self.params {
+            None => Params::parse(FIXED),
+            Some(file) => {
+                let said = |what: String| format!("{}: {what}", file.display());
+                let text = fs::read_to_string(file).map_err(|error| said(error.to_string()))?;
+                Params::parse(&text).map_err(said)
+            }
+        }?;
+        if let Some(cpus) = self.cpus {
+            let known: Vec<usize> = params.machines.iter().map(Model::cpus).collect();
+            params.machines.retain(|machine| machine.cpus() == cpus);
+            if params.machines.is_empty() {
+                return Err(format!("--cpus {cpus}: the parameters have machines of {known:?}"));
+            }
+        }
+        if self.quick {
+            params.seeds.truncate(1);
+            for operations in
+                [&mut params.warm_up, &mut params.operations, &mut params.timed_operations]
+            {
+                *operations = operations.div_ceil(10);
+            }
+        }
+        Ok(params)
+    }
 }
 
 /// Arguments of `sched layout`.

@@ -6,6 +6,7 @@
 //! cargo run --release -p sched -- tree --cgroup DIR          # this machine's own groups
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
+//! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! ```
@@ -23,6 +24,7 @@
 //! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
 //! | [`ops`] | the walks |
 //! | [`measure`] | the harness: runs, samples, intervals |
+//! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
 //! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
@@ -38,6 +40,7 @@ pub mod model;
 pub mod ops;
 pub mod report;
 pub mod rng;
+pub mod rt;
 pub mod structs;
 pub mod tree;
 pub mod word;

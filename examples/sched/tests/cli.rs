@@ -38,6 +38,48 @@ fn bad_input_is_one_line_and_status_two() {
     let loops = listing("loops", "/a 2 max 1\n/a/../a 2 max 1\n");
     let empty = listing("empty", "# nothing\n");
     fs::create_dir(path("plain")).unwrap();
+    let params = listing("params", "machine 8 1 4 2\nhit 1\nhit 1\n");
+    let cases: [(&[&str], &str); 26] = [
+        (&[], "no command"),
+        (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
+        (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
+        (&["tree", "--cgroup", &path("plain")], "not a cgroup"),
+        (&["tree", "--cgroup", &twice], "Not a directory"),
+        (&["tree", "--from", &path("missing")], "No such file or directory"),
+        (&["tree", "--from", &twice], "cycle"),
+        (&["tree", "--from", &loops], "line 2"),
+        (&["tree", "--from", &orphan], "orphan"),
+        (&["tree", "--from", &number], "line 3: quota '12x' is not a number"),
+        (&["tree", "--from", &empty], "no group"),
+        (&["tree", "--width", "0"], "width is 0"),
+        (&["tree", "--depth", "0"], "depth is 0"),
+        (&["tree", "--width", "1000", "--depth", "3"], "1001001000 groups are more than the limit"),
+        (&["tree", "--width", "9", "--depth", "18446744073709551615"], "limit of 1000000"),
+        (&["tree", "--lanes", "0"], "--lanes 0"),
+        (&["tree", "--lanes", "1000000000"], "MiB"),
+        (&["tree", "--width", "1", "--depth", "1", "--lanes", "100000"], "--lanes 100000"),
+        (&["tree", "--runs", "0"], "--runs 0"),
+        (&["rt", "--cpus", "7"], "machines of [8, 64, 480]"),
+        (&["rt", "--params", &params], "line 3: hit is set a second time"),
+        (&["rt", "--params", &path("missing")], "No such file or directory"),
+        (&["tree", "--width", "ten"], "ten"),
+        (&["layout", "--kernel", "6.15"], "6.15"),
+        (&["layout", "--svg", &path("missing/file")], "missing/file: No such file or directory"),
+        (&["tree", "--from", &twice, "--cgroup", &twice], "cannot be used with"),
+    ];
+    for (args, expected) in cases {
+        let said = refused(args);
+        assert!(said.contains(expected), "{args:?}: {said:?} does not say {expected:?}");
+    }
+}
+
+#[test]
+fn advice_that_cannot_be_given_is_one_line_and_status_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let listing = |name: &str, text: &str| file(&dir, name, text);
+    let twice = listing("twice", "/a 2 max 1\n/a 2 max 1\n");
+    let empty = listing("empty", "# nothing\n");
     let report = listing("report", "Shared Cache Line Distribution Pareto\n 1% 2% 0x30\n");
     let elsewhere = listing("elsewhere", "0x10 8 load 0 find\n");
     let on = |args: &[&'static str]| [&["layout", "--advise", "--of"], args].concat();
@@ -60,41 +102,12 @@ fn bad_input_is_one_line_and_status_two() {
     for (file, expected) in [
         (path("missing"), "missing: No such file or directory"),
         (report, "report: line 2: a row of shares before the line's address was given"),
-        (twice.clone(), "twice: line 1: address, size, load or store or rmw"),
-        (empty.clone(), "empty: neither a report of `perf c2c report --stdio`"),
+        (twice, "twice: line 1: address, size, load or store or rmw"),
+        (empty, "empty: neither a report of `perf c2c report --stdio`"),
         (elsewhere, "elsewhere: none of 1 accesses is to a field"),
     ] {
         let args = accesses(&file);
         let said = refused(&args.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(said.contains(expected), "{args:?}: {said:?} does not say {expected:?}");
-    }
-    let cases: [(&[&str], &str); 23] = [
-        (&[], "no command"),
-        (&["tree", "--cgroup", &path("missing")], "missing: No such file or directory"),
-        (&["save", "--cgroup", &path("missing")], "missing: No such file or directory"),
-        (&["tree", "--cgroup", &path("plain")], "not a cgroup"),
-        (&["tree", "--cgroup", &twice], "Not a directory"),
-        (&["tree", "--from", &path("missing")], "No such file or directory"),
-        (&["tree", "--from", &twice], "cycle"),
-        (&["tree", "--from", &loops], "line 2"),
-        (&["tree", "--from", &orphan], "orphan"),
-        (&["tree", "--from", &number], "line 3: quota '12x' is not a number"),
-        (&["tree", "--from", &empty], "no group"),
-        (&["tree", "--width", "0"], "width is 0"),
-        (&["tree", "--depth", "0"], "depth is 0"),
-        (&["tree", "--width", "1000", "--depth", "3"], "1001001000 groups are more than the limit"),
-        (&["tree", "--width", "9", "--depth", "18446744073709551615"], "limit of 1000000"),
-        (&["tree", "--lanes", "0"], "--lanes 0"),
-        (&["tree", "--lanes", "1000000000"], "MiB"),
-        (&["tree", "--width", "1", "--depth", "1", "--lanes", "100000"], "--lanes 100000"),
-        (&["tree", "--runs", "0"], "--runs 0"),
-        (&["tree", "--width", "ten"], "ten"),
-        (&["layout", "--kernel", "6.15"], "6.15"),
-        (&["layout", "--svg", &path("missing/file")], "missing/file: No such file or directory"),
-        (&["tree", "--from", &twice, "--cgroup", &twice], "cannot be used with"),
-    ];
-    for (args, expected) in cases {
-        let said = refused(args);
         assert!(said.contains(expected), "{args:?}: {said:?} does not say {expected:?}");
     }
 }
@@ -198,6 +211,20 @@ fn a_saved_hierarchy_is_walked_elsewhere() {
         let shape = ["groups", "width", "depth"].map(|key| tree[key].as_u64().unwrap());
         assert_eq!(shape, [3, 2, 2]);
     }
+}
+
+#[test]
+fn the_layouts_of_the_priority_vector_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let pictures = dir.path().to_str().unwrap();
+    let output = sched(&["rt", "--quick", "--cpus", "8", "--svg", pictures]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for words in ["Mix50, 8 CPUs, with the fields around it", "ByCpu<64>, find_any", "Padded / "] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let picture = fs::read_to_string(dir.path().join("mix50-packed.svg")).unwrap();
+    assert!(picture.contains("count[0]"));
 }
 
 #[test]

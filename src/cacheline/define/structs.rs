@@ -101,7 +101,7 @@
 /// [`colocated!`](crate::colocated!). A field's attributes are copied to an expression, so they
 /// have to make sense there: documentation, `cfg`, `allow`. A promise about a field under a `cfg`
 /// holds where the field is not there. A group takes documentation only. Up to 16 groups can be
-/// aligned. Attributes on fields of `repr(packed)` structs are refused by rustc, as elsewhere.
+/// aligned.
 #[macro_export]
 macro_rules! cacheline_struct {
     (

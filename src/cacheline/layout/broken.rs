@@ -111,16 +111,16 @@ impl<'a> Broken<'a> {
         let m = Message::new().text(self.structure).text(head).text(self.of).text(": ");
         match self.kind {
             BrokenKind::Lines { found, by_alignment, limit } => {
-                let m = m.number(found).text(" lines of ").number(self.line).text(" bytes");
+                let m = m.count(found, "line").text(" of ").count(self.line, "byte");
                 let m = self.blamed(limited(m, limit).text("; the last is that of "));
                 if !by_alignment {
                     return m;
                 }
-                let m = m.text("; the struct is aligned to ").number(self.align);
-                m.text(" bytes only, so it may begin in the middle of a line")
+                let m = m.text("; the struct is aligned to ").count(self.align, "byte");
+                m.text(" only, so it may begin in the middle of a line")
             }
             BrokenKind::Bytes { found, limit } => {
-                let m = limited(m.number(found).text(" bytes"), limit);
+                let m = limited(m.count(found, "byte"), limit);
                 self.blamed(m.text("; the last are those of "))
             }
             BrokenKind::NotAligned => {
@@ -138,7 +138,7 @@ impl<'a> Broken<'a> {
             }
             BrokenKind::Beside => {
                 let m = self.blamed(m).text(" may share a line with what lies beside the struct");
-                let m = m.text(", which is aligned to ").number(self.align).text(" bytes only");
+                let m = m.text(", which is aligned to ").count(self.align, "byte").text(" only");
                 m.text("; limit: lines of ").number(self.line).text(" bytes to itself")
             }
             BrokenKind::NotHeld { name } => {

@@ -45,6 +45,12 @@ impl Message {
         }
     }
 
+    /// `1 line`, `2 lines`.
+    pub(crate) const fn count(self, number: usize, what: &str) -> Self {
+        let m = self.number(number).text(" ").text(what);
+        if number == 1 { m } else { m.text("s") }
+    }
+
     pub(crate) const fn as_str(&self) -> &str {
         let (text, _) = self.bytes.split_at(self.len);
         match core::str::from_utf8(text) {
@@ -63,6 +69,12 @@ mod tests {
         for number in [0, 1, 9, 10, 64, 1_000, 65_535, usize::MAX] {
             assert_eq!(Message::new().number(number).as_str(), number.to_string());
         }
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        let told = |number| Message::new().count(number, "line").as_str().to_owned();
+        assert_eq!([told(0), told(1), told(2)], ["0 lines", "1 line", "2 lines"]);
     }
 
     #[test]

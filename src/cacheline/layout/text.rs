@@ -144,7 +144,8 @@ impl Layout<'_> {
                 _ => 0,
             };
             let lines = self.lines_of_group(group.name);
-            write!(f, "group {}: {bytes} bytes, {}", group.name, Counted(&lines))?;
+            let s = if bytes == 1 { "" } else { "s" };
+            write!(f, "group {}: {bytes} byte{s}, {}", group.name, Counted(&lines))?;
             for (at, rule) in group.rules.iter().enumerate() {
                 write!(f, "{}{rule}", if at == 0 { "; " } else { ", " })?;
             }
