@@ -27,6 +27,8 @@ struct Sets {
     touches: Set,
     reads: Set,
     writes: Set,
+    /// Its units in the order of its touches, and whether they are written.
+    order: Vec<(usize, bool)>,
 }
 
 /// What does not change while one looks for an order.
@@ -55,7 +57,12 @@ impl<'p> Space<'p> {
             };
             let used =
                 Use { weight: operation.weight, by: operation.by, reads: false, writes: false };
+            let order = operation.touches.iter().filter_map(|touch| {
+                let unit = units.iter().position(|unit| unit.fields.contains(&touch.field));
+                Some((unit?, touch.written))
+            });
             Sets {
+                order: order.collect(),
                 weight: operation.weight / weight,
                 used,
                 touches: of(&|_| true),
@@ -137,8 +144,7 @@ impl<'p> Space<'p> {
         let mut line = Line::default();
         let mut users = Vec::with_capacity(self.operations.len());
         for operation in self.operations.iter().filter(|o| o.touches.meets(&all)) {
-            let (reads, writes) = (operation.reads.meets(&all), operation.writes.meets(&all));
-            let used = Use { reads, writes, ..operation.used };
+            let used = operation.used_of(&all);
             line.add(&used);
             users.push((operation, used));
         }
@@ -191,6 +197,20 @@ impl<'p> Space<'p> {
     pub(crate) fn heat(&self, bin: &[usize]) -> f64 {
         let all: Set = bin.iter().copied().collect();
         self.operations.iter().filter(|o| o.touches.meets(&all)).map(|o| o.weight).sum()
+    }
+}
+
+impl Sets {
+    /// What the operation does to a line of these units.
+    fn used_of(&self, units: &Set) -> Use {
+        let (reads, writes) = (self.reads.meets(units), self.writes.meets(units));
+        let mut used = Use { reads, writes, ..self.used };
+        if reads && writes {
+            used = self.used;
+            let own = self.order.iter().filter(|(unit, _)| units.has(*unit));
+            own.for_each(|&(_, written)| used.touch(written));
+        }
+        used
     }
 }
 

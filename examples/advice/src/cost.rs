@@ -54,7 +54,7 @@ pub struct OperationCost {
 /// One run of an operation on bytes that lie somewhere.
 pub(crate) struct Run {
     pub(crate) used: Use,
-    /// First byte, size, whether it is written.
+    /// First byte, size, whether it is written, in the order of the touches.
     pub(crate) bytes: Vec<(usize, usize, bool)>,
 }
 
@@ -75,8 +75,7 @@ impl Run {
         for &(first, size, written) in &self.bytes {
             for at in (base + first) / line..=(base + first + size - 1) / line {
                 let used: &mut Use = lines.entry(at).or_insert(self.used);
-                used.writes |= written;
-                used.reads |= !written;
+                used.touch(written);
             }
         }
         lines

@@ -151,7 +151,10 @@ impl Seen {
             _ => By::All,
         };
         let touches = self.fields.iter();
-        let touches = touches.map(|(&field, &(written, _))| Touched { field, written }).collect();
+        let mut touches: Vec<Touched> =
+            touches.map(|(&field, &(written, _))| Touched { field, written }).collect();
+        // Nobody knows the order.
+        touches.sort_by_key(|touch| touch.written);
         let runs = self.fields.values().map(|&(_, runs)| runs).max().unwrap_or(0).max(1);
         Operation { name: tag.to_owned(), weight: runs as f64, by, touches }
     }

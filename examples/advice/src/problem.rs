@@ -3,7 +3,6 @@
 use crate::Prices;
 use core::fmt;
 use corelocal::cacheline::Layout;
-use std::collections::BTreeMap;
 
 /// More fields than a search can look at in a reasonable time.
 pub(crate) const MAX_FIELDS: usize = 256;
@@ -52,7 +51,8 @@ pub struct Operation {
     pub weight: f64,
     /// Who runs it.
     pub by: By,
-    /// What it touches.
+    /// What it touches, in this order. Where that is not known, what is only read comes first: the
+    /// dearer way, if something else on the line is written.
     pub touches: Vec<Touched>,
 }
 
@@ -108,23 +108,27 @@ impl Problem {
             end = field.end();
         }
         for access in map.accesses() {
-            let touches: Vec<_> =
+            // A set: what is only read first.
+            let mut touches: Vec<_> =
                 access.touches.iter().map(|touch| (touch.field, touch.written)).collect();
+            touches.sort_by_key(|touch| touch.1);
             problem.touches(access.name, 1.0, by, &touches);
         }
         problem
     }
 
-    /// Adds an operation. Names that are no field are left out; so is an operation without fields.
+    /// Adds an operation that touches fields in this order, each once: written if it ever is. Names that
+    /// are no field are left out; so is an operation without fields.
     pub fn touches(&mut self, name: &str, weight: f64, by: By, touches: &[(&str, bool)]) {
-        let mut seen: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut seen: Vec<Touched> = Vec::new();
         for &(field, written) in touches {
-            if let Some(at) = self.index_of(field) {
-                *seen.entry(at).or_default() |= written;
+            let Some(field) = self.index_of(field) else { continue };
+            match seen.iter_mut().find(|touch| touch.field == field) {
+                Some(touch) => touch.written |= written,
+                None => seen.push(Touched { field, written }),
             }
         }
-        let touches: Vec<_> =
-            seen.into_iter().map(|(field, written)| Touched { field, written }).collect();
+        let touches = seen;
         if !touches.is_empty() {
             self.operations.push(Operation { name: name.to_owned(), weight, by, touches });
         }

@@ -11,6 +11,10 @@ impl Set {
         self.0[at / 64] |= 1 << (at % 64);
     }
 
+    pub(crate) fn has(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+
     pub(crate) fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(own, other)| own & other != 0)
     }

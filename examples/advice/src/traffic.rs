@@ -8,8 +8,9 @@
 //! * it *reads* and has to fetch the line if somebody wrote since it touched it: `W / (W + t)`;
 //! * it *writes* and has to fetch or to own the line if somebody touched it since it wrote:
 //!   `T / (T + w)`;
-//! * an operation that reads one field and writes another on the line does both, in this order: two
-//!   transfers where two lines would have cost one. That is what a count beside a pointer costs.
+//! * an operation that reads one field of the line and then writes another does both: two transfers
+//!   where two lines would have cost one. That is what a count beside a pointer costs. In the other
+//!   order the read is free.
 
 use crate::By;
 
@@ -19,9 +20,17 @@ pub(crate) struct Use {
     /// How often the operation runs.
     pub(crate) weight: f64,
     pub(crate) by: By,
-    /// It reads a field that it does not write.
+    /// It reads before it writes.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
+}
+
+impl Use {
+    /// The operation goes on with a field on this line. What it reads of a line that it owns is free.
+    pub(crate) fn touch(&mut self, written: bool) {
+        self.reads |= !written && !self.writes;
+        self.writes |= written;
+    }
 }
 
 /// How often something happens, by who does it.

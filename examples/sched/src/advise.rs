@@ -66,7 +66,10 @@ fn of_group(
         let (queue, entity) = operation.lines(kernel);
         let weight = 1.0 / (queue + entity) as f64;
         let weight = (weight * 1000.0).round() / 1000.0;
-        problem.touches(operation.name, weight, by, &touches(operation));
+        let mut touches = touches(operation);
+        // A set: what is only read first.
+        touches.sort_by_key(|touch| touch.1);
+        problem.touches(operation.name, weight, by, &touches);
     }
     problem
 }
@@ -82,8 +85,8 @@ fn type_of(field: &str, structure: &str) -> Option<&'static str> {
 }
 
 /// One priority's count and the pointer to its mask, before they were pulled apart. Every CPU that
-/// changes its priority raises one level and lowers another, in this order of steps: the bit is set
-/// through the pointer, then the count is changed. Whoever looks for a CPU reads both.
+/// changes its priority raises one level, where the bit is set through the pointer and then the count
+/// changed, and lowers another, the other way round. Whoever looks for a CPU reads both.
 fn cpupri_vec() -> Problem {
     let fields = [LayoutField::new("count", 0, 4, 4), LayoutField::new("mask", 8, 8, 8)];
     let map = Layout::new("CpupriVec", 16, 8, &fields, &[], &[]).with_line(64);
@@ -218,7 +221,7 @@ mod tests {
         let advice = advice_on(Subject::CpupriVec, &KERNELS[0], None, None).expect("advice");
         assert_eq!((advice.before().size, advice.after().size), (16, 128));
         assert_ne!(advice.line_of("count"), advice.line_of("mask"));
-        assert!(advice.after().transfers < 0.7 * advice.before().transfers, "{advice}");
+        assert!(advice.after().transfers < 0.85 * advice.before().transfers, "{advice}");
         let [packed, padded, split] = advice.as_array(LEVELS);
         let sizes = [&packed, &padded, &split].map(|shape| (shape.shape, shape.bytes, shape.lines));
         let expected = [

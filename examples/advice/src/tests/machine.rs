@@ -37,14 +37,11 @@ fn run(problem: &Problem, offsets: &[usize], random: &mut Random) -> Vec<f64> {
             By::All => random.below(cpus) as u32,
         };
         found[at].0 += 1;
-        // First what is read, then what is written.
-        for written in [false, true] {
-            for touch in operation.touches.iter().filter(|touch| touch.written == written) {
-                let (first, size) = (offsets[touch.field], problem.fields[touch.field].size);
-                for line in first / 64..=(first + size - 1) / 64 {
-                    let held = lines.entry(line).or_default();
-                    found[at].1 += u64::from(held.access(cpu, written));
-                }
+        for touch in &operation.touches {
+            let (first, size) = (offsets[touch.field], problem.fields[touch.field].size);
+            for line in first / 64..=(first + size - 1) / 64 {
+                let held = lines.entry(line).or_default();
+                found[at].1 += u64::from(held.access(cpu, touch.written));
             }
         }
     }

@@ -21,12 +21,12 @@ cacheline_struct! {
         mut pushed, capacity, slots
     } in <= 2 lines;
     touches pop_it {
-        pushed, mut popped, slots
+        mut popped, pushed, slots
     } in <= 2 lines;
     touches look {
         capacity, slots
     } in <= 1 lines;
     touches close {
-        capacity, mut is_closed
+        mut is_closed, capacity
     } in <= 2 lines;
 }

@@ -62,17 +62,17 @@ cacheline_struct! {
         }
     }
     touches throttle_down_first {
-        nr_queued, mut on_list, mut leaf_cfs_rq_list, mut throttled_clock_pelt,
-        throttled_clock_self, mut throttle_count
+        nr_queued, throttled_clock_self, mut throttle_count, mut on_list,
+        mut leaf_cfs_rq_list, mut throttled_clock_pelt
     } in <= 2 lines;
     touches throttle_down_nested {
         mut throttle_count
     } in <= 1 lines;
     touches unthrottle_up_last {
-        load, avg, tg_load_avg_contrib, rq, mut on_list, mut leaf_cfs_rq_list, tg,
+        load, avg, rq, tg, tg_load_avg_contrib, mut throttle_count,
         mut throttled_clock_pelt, mut throttled_clock_pelt_time,
-        mut throttled_clock_self, mut throttled_clock_self_time,
-        mut throttle_count
+        mut throttled_clock_self, mut throttled_clock_self_time, mut on_list,
+        mut leaf_cfs_rq_list
     } in <= 3 lines;
     touches unthrottle_up_nested {
         mut throttle_count
@@ -81,38 +81,38 @@ cacheline_struct! {
         on_list, mut leaf_cfs_rq_list
     } in <= 1 lines;
     touches pelt_cfs_rq {
-        load, h_nr_runnable, curr, mut avg, mut removed, rq,
-        throttled_clock_pelt_time, throttle_count
+        load, h_nr_runnable, curr, rq, throttle_count, throttled_clock_pelt_time,
+        mut avg, mut removed
     } in <= 3 lines;
     touches blocked_own {
-        load, nr_queued, h_nr_runnable, curr, mut avg, mut removed,
-        mut last_update_tg_load_avg, mut tg_load_avg_contrib, mut propagate, rq,
-        on_list, leaf_cfs_rq_list, tg, throttled_clock_pelt_time, throttle_count
+        load, h_nr_runnable, curr, rq, throttle_count, throttled_clock_pelt_time,
+        on_list, leaf_cfs_rq_list, tg, nr_queued, mut avg, mut removed,
+        mut tg_load_avg_contrib, mut last_update_tg_load_avg, mut propagate
     } in <= 6 lines;
     touches blocked_parent {
-        load, h_nr_runnable, curr, mut avg, mut removed, rq,
-        throttled_clock_pelt_time, throttle_count
+        load, h_nr_runnable, curr, rq, throttle_count, throttled_clock_pelt_time,
+        mut avg, mut removed
     } in <= 3 lines;
     touches h_load {
-        avg, mut h_load, mut last_h_load_update, mut h_load_next
+        avg, mut h_load, mut h_load_next, mut last_h_load_update
     } in <= 2 lines;
     touches enqueue {
+        curr, rq, tg, runtime_enabled, throttle_count, throttled_clock_pelt_time,
         mut load, mut nr_queued, mut h_nr_queued, mut h_nr_runnable,
         mut h_nr_idle, mut avg_vruntime, mut avg_load, mut min_vruntime,
-        mut tasks_timeline, curr, mut avg, mut removed,
-        mut last_update_tg_load_avg, mut tg_load_avg_contrib, rq, mut on_list,
-        mut leaf_cfs_rq_list, tg, runtime_enabled, mut runtime_remaining,
-        throttled_clock_pelt_time, throttle_count
+        mut tasks_timeline, mut avg, mut removed, mut tg_load_avg_contrib,
+        mut last_update_tg_load_avg, mut on_list, mut leaf_cfs_rq_list,
+        mut runtime_remaining
     } in <= 5 lines;
     touches tick {
-        load, h_nr_runnable, mut avg_vruntime, mut avg_load, mut min_vruntime,
-        tasks_timeline, curr, mut avg, mut removed, mut last_update_tg_load_avg,
-        mut tg_load_avg_contrib, rq, tg, runtime_enabled, mut runtime_remaining,
-        throttled_clock_pelt_time, throttle_count
+        load, h_nr_runnable, tasks_timeline, curr, rq, tg, runtime_enabled,
+        throttle_count, throttled_clock_pelt_time, mut avg_vruntime, mut avg_load,
+        mut min_vruntime, mut avg, mut removed, mut tg_load_avg_contrib,
+        mut last_update_tg_load_avg, mut runtime_remaining
     } in <= 5 lines;
     touches set_next_put_prev {
-        load, h_nr_runnable, mut curr, mut avg, mut removed, rq, runtime_enabled,
-        throttled_clock_pelt_time, throttle_count
+        load, h_nr_runnable, rq, throttle_count, throttled_clock_pelt_time,
+        runtime_enabled, mut curr, mut avg, mut removed
     } in <= 3 lines;
     touches pick {
         load, nr_queued, avg_vruntime, avg_load, tasks_timeline, curr, next
@@ -121,7 +121,7 @@ cacheline_struct! {
         load
     } in <= 1 lines;
     touches distribute {
-        curr, rq, mut runtime_remaining, throttled, throttled_list,
+        curr, rq, throttled, throttled_list, mut runtime_remaining,
         mut throttled_csd_list
     } in <= 2 lines;
 }

@@ -46,22 +46,22 @@ cacheline_struct! {
         parent, cfs_rq, my_q, avg
     } in <= 2 lines;
     touches enqueue {
-        mut load, mut run_node, mut deadline, mut min_vruntime, mut min_slice,
-        mut on_rq, mut exec_start, mut vruntime, mut vlag, slice, parent, cfs_rq,
-        my_q, mut runnable_weight, mut avg
+        slice, parent, cfs_rq, my_q, mut load, mut run_node, mut deadline,
+        mut min_vruntime, mut min_slice, mut on_rq, mut exec_start, mut vruntime,
+        mut vlag, mut runnable_weight, mut avg
     } in <= 4 lines;
     touches tick {
-        mut load, mut deadline, on_rq, mut exec_start, mut sum_exec_runtime,
-        mut vruntime, slice, cfs_rq, my_q, mut runnable_weight, mut avg
+        on_rq, slice, cfs_rq, my_q, mut load, mut deadline, mut exec_start,
+        mut sum_exec_runtime, mut vruntime, mut runnable_weight, mut avg
     } in <= 3 lines;
     touches set_next_put_prev {
-        load, deadline, on_rq, mut exec_start, mut prev_sum_exec_runtime,
-        mut vruntime, cfs_rq, my_q, mut avg
+        load, deadline, on_rq, cfs_rq, my_q, mut exec_start,
+        mut prev_sum_exec_runtime, mut vruntime, mut avg
     } in <= 3 lines;
     touches pick {
         run_node, deadline, on_rq, vruntime, my_q
     } in <= 2 lines;
     touches flat_weight {
-        load, parent, cfs_rq
+        load, cfs_rq, parent
     } in <= 1 lines;
 }
