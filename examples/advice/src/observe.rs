@@ -1,7 +1,9 @@
 //! Operations from samples of addresses.
 
+use crate::place::{Placed, Plan};
 use crate::reports::{Cpus, Place};
-use crate::{By, Operation, Problem, Samples, Touched};
+use crate::{By, Operation, Problem, Sample, Samples, Touched};
+use core::cmp::Reverse;
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,68 +72,98 @@ impl Problem {
         base: &Place,
         elements: u64,
     ) -> Result<Observed, ObserveError> {
-        let placed = crate::place::Plan::given(self).place(self);
-        let mut found = Observed::default();
-        let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
-        let mut busy: BTreeMap<u32, u64> = BTreeMap::new();
+        let placed = Plan::given(self).place(self);
+        let mut tally = Tally::default();
         for sample in samples.iter() {
-            let room = (placed.size as u64).saturating_mul(elements);
-            let offset = sample.place.since(base).filter(|&offset| offset < room);
-            let Some(offset) = offset else {
-                found.outside = found.outside.saturating_add(sample.runs);
-                continue;
-            };
-            // The rest of a division by the struct's size.
-            let first = (offset % placed.size as u64) as usize;
-            let end = first.saturating_add(sample.size.max(1) as usize);
-            let is_hit = |at: &usize| {
-                let (own, size) = (placed.offsets[*at], self.fields[*at].size);
-                size > 0 && own < end && first < own + size
-            };
-            let hit: Vec<usize> = (0..self.fields.len()).filter(is_hit).collect();
-            if hit.is_empty() {
-                found.in_gaps = found.in_gaps.saturating_add(sample.runs);
-                continue;
-            }
-            found.inside = found.inside.saturating_add(sample.runs);
-            let own = seen.entry(sample.tag).or_default();
-            for field in hit {
-                let (written, runs) = own.fields.entry(field).or_default();
-                *written |= sample.writes;
-                *runs = runs.saturating_add(sample.runs);
-            }
-            match sample.cpus {
-                Cpus::One(cpu) => {
-                    own.cpus.insert(cpu);
-                    let busy = busy.entry(cpu).or_default();
-                    *busy = busy.saturating_add(sample.runs);
-                }
-                Cpus::Count(count) => own.most_cpus = own.most_cpus.max(count),
-                Cpus::Unknown => own.is_unknown = true,
-            }
+            tally.add(self, &placed, elements, sample, base);
         }
-        if seen.is_empty() {
-            return Err(ObserveError::Nothing(found.outside.saturating_add(found.in_gaps)));
+        if tally.seen.is_empty() {
+            let missed = tally.found.outside.saturating_add(tally.found.in_gaps);
+            return Err(ObserveError::Nothing(missed));
         }
-        let most_cpus = seen.values().map(|seen| seen.most_cpus).max().unwrap_or(0);
-        let known = u32::try_from(busy.len()).unwrap_or(u32::MAX).max(most_cpus);
-        if known > 0 {
-            self.cpus = known;
+        self.cpus = tally.cpus().unwrap_or(self.cpus);
+        self.operations = tally.operations();
+        tally.found.left_out = self.operations.len().saturating_sub(MOST);
+        self.operations.truncate(MOST);
+        Ok(tally.found)
+    }
+}
+
+/// All that was seen.
+#[derive(Default)]
+struct Tally {
+    found: Observed,
+    seen: BTreeMap<String, Seen>,
+    /// How often each CPU was named.
+    busy: BTreeMap<u32, u64>,
+}
+
+impl Tally {
+    fn add(
+        &mut self,
+        problem: &Problem,
+        placed: &Placed,
+        elements: u64,
+        sample: Sample,
+        base: &Place,
+    ) {
+        let room = (placed.size as u64).saturating_mul(elements);
+        let Some(offset) = sample.place.since(base).filter(|&offset| offset < room) else {
+            self.found.outside = self.found.outside.saturating_add(sample.runs);
+            return;
+        };
+        // The rest of a division by the struct's size.
+        let first = (offset % placed.size as u64) as usize;
+        let end = first.saturating_add(sample.size.max(1) as usize);
+        let is_hit = |at: &usize| {
+            let (own, size) = (placed.offsets[*at], problem.fields[*at].size);
+            size > 0 && own < end && first < own + size
+        };
+        let hit: Vec<usize> = (0..problem.fields.len()).filter(is_hit).collect();
+        if hit.is_empty() {
+            self.found.in_gaps = self.found.in_gaps.saturating_add(sample.runs);
+            return;
         }
-        let owner = busy.iter().max_by_key(|&(&cpu, &runs)| (runs, core::cmp::Reverse(cpu)));
+        self.found.inside = self.found.inside.saturating_add(sample.runs);
+        let own = self.seen.entry(sample.tag).or_default();
+        for field in hit {
+            let (written, runs) = own.fields.entry(field).or_default();
+            *written |= sample.writes;
+            *runs = runs.saturating_add(sample.runs);
+        }
+        match sample.cpus {
+            Cpus::One(cpu) => {
+                own.cpus.insert(cpu);
+                let busy = self.busy.entry(cpu).or_default();
+                *busy = busy.saturating_add(sample.runs);
+            }
+            Cpus::Count(count) => own.most_cpus = own.most_cpus.max(count),
+            Cpus::Unknown => own.is_unknown = true,
+        }
+    }
+
+    /// How many CPUs there were, as far as that is known.
+    fn cpus(&self) -> Option<u32> {
+        let counted = self.seen.values().map(|seen| seen.most_cpus).max().unwrap_or(0);
+        let named = u32::try_from(self.busy.len()).unwrap_or(u32::MAX);
+        Some(named.max(counted)).filter(|&cpus| cpus > 0)
+    }
+
+    /// The operations, the most frequent first.
+    fn operations(&self) -> Vec<Operation> {
+        let owner = self.busy.iter().max_by_key(|&(&cpu, &runs)| (runs, Reverse(cpu)));
         let owner = owner.map(|(&cpu, _)| cpu);
-        self.operations = seen.iter().map(|(tag, seen)| seen.operation(tag, owner)).collect();
+        let mut operations: Vec<Operation> =
+            self.seen.iter().map(|(tag, seen)| seen.operation(tag, owner)).collect();
         // Stable: those that run as often stay in the order of their names.
-        self.operations.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        operations.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         if owner.is_none() {
             // Nobody knows whether it is the same CPU: two of them may share falsely.
-            let mut alone = self.operations.iter_mut().filter(|o| o.by == By::Owner);
+            let mut alone = operations.iter_mut().filter(|o| o.by == By::Owner);
             alone.next();
             alone.for_each(|operation| operation.by = By::Others);
         }
-        found.left_out = self.operations.len().saturating_sub(MOST);
-        self.operations.truncate(MOST);
-        Ok(found)
+        operations
     }
 }
 
@@ -139,13 +171,7 @@ impl Seen {
     fn operation(&self, tag: &str, owner: Option<u32>) -> Operation {
         let by = match (self.cpus.len(), self.most_cpus) {
             _ if self.is_unknown => By::All,
-            (0, count) => {
-                if count > 1 {
-                    By::All
-                } else {
-                    By::Owner
-                }
-            }
+            (0, 0 | 1) => By::Owner,
             (1, 0 | 1) if self.cpus.first().copied() == owner => By::Owner,
             (1, 0 | 1) => By::Others,
             _ => By::All,

@@ -35,10 +35,10 @@ impl Plan {
         for (&field, &is_broken) in self.order.iter().zip(&self.breaks) {
             let own = &problem.fields[field];
             if is_broken {
-                end = end.next_multiple_of(problem.line);
+                end = end.next_multiple_of(problem.line.max(1));
                 align = align.max(problem.line);
             }
-            end = end.next_multiple_of(own.align);
+            end = end.next_multiple_of(own.align.max(1));
             align = align.max(own.align);
             offsets[field] = end;
             end += own.size;
