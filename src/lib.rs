@@ -32,6 +32,8 @@ pub mod priority;
 pub mod counter;
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub mod histogram;
+#[cfg(feature = "pool")]
+pub mod pool;
 
 pub mod docs;
 
@@ -60,6 +62,8 @@ pub use percpu::PerCpuStatic;
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
+#[cfg(all(feature = "pool", not(corelocal_loom)))]
+pub use pool::PerCpuPool;
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;

@@ -2,6 +2,8 @@
 
 pub use crate::counter::model::Batches;
 pub use crate::percpu::model::Groups;
+#[cfg(feature = "pool")]
+pub use crate::pool::model::{Head, Lane, Place, PoolLists};
 
 use crate::once::OncePtr;
 use crate::sys::memory;

@@ -30,6 +30,23 @@ mod inner {
     pub(crate) use std::sync::Mutex;
 }
 
+/// Lets other threads run, for the `turn`th time: at first those that wait for this CPU, then for
+/// a millisecond whoever it is.
+#[cfg(feature = "std")]
+pub(crate) fn pause(turn: usize) {
+    #[cfg(all(corelocal_loom, feature = "loom"))]
+    {
+        let _ = turn;
+        loom::thread::yield_now();
+    }
+    #[cfg(not(all(corelocal_loom, feature = "loom")))]
+    if turn < 8 {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(core::time::Duration::from_millis(1));
+    }
+}
+
 pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use inner::*;
 

@@ -17,6 +17,8 @@ mod inner;
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
 pub mod history;
 pub mod owned;
+#[cfg(corelocal_loom)]
+pub mod pool;
 pub mod priorities;
 pub mod sections;
 

@@ -64,7 +64,7 @@ fn hot_path(code: &Code, entry: u64, section: &Descriptor) -> Option<Vec<u64>> {
 }
 
 /// The functions of `hot-paths`.
-const FUNCTIONS: [&str; 12] = [
+const FUNCTIONS: [&str; 16] = [
     "hot_add",
     "hot_add_byte",
     "hot_add_on",
@@ -74,6 +74,10 @@ const FUNCTIONS: [&str; 12] = [
     "hot_counter_add",
     "hot_counter_add_static",
     "hot_fetch_add",
+    "hot_pool_get",
+    "hot_pool_get_idle",
+    "hot_pool_get_static",
+    "hot_pool_put",
     "hot_record",
     "hot_record_static",
     "hot_swap",

@@ -7,6 +7,7 @@
 //! * [`counters`]: which counter is wanted, what it promises, and when none is.
 //! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
+//! * `pools`: how to use a pool, and when not to (feature `pool`).
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -34,3 +35,7 @@ pub mod limits {}
 
 #[doc = include_str!("machines.md")]
 pub mod machines {}
+
+#[cfg(feature = "pool")]
+#[doc = include_str!("pools.md")]
+pub mod pools {}

@@ -79,6 +79,20 @@ fn the_backend_is_told_and_is_the_one_that_this_machine_must_have() {
 
 /// Makes system calls `numbers` fail with `errno` in the child, libc's own start-up included.
 pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32) {
+    let install = refusal(numbers, errno);
+    // SAFETY: two system calls, and no allocation.
+    unsafe { before_exec(command, install) };
+}
+
+/// The same for this process, from here on and for ever.
+pub(crate) fn refuse_here(numbers: &[libc::c_long], errno: i32) {
+    refusal(numbers, errno)().expect("a filter can be installed");
+}
+
+fn refusal(
+    numbers: &[libc::c_long],
+    errno: i32,
+) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {
     let statement = |code: u32, k| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
     for number in numbers {
@@ -88,7 +102,7 @@ pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32
         program.push(statement(libc::BPF_RET | libc::BPF_K, answer));
     }
     program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
-    let install = move || {
+    move || {
         let program =
             libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
         // SAFETY: plain numbers.
@@ -96,9 +110,7 @@ pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32
         let mode = libc::SECCOMP_MODE_FILTER;
         // SAFETY: `program` points to `len` instructions, which the kernel copies.
         checked(unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) })
-    };
-    // SAFETY: two system calls, and no allocation.
-    unsafe { before_exec(command, install) };
+    }
 }
 
 /// Says on the terminal, past the capture of output, why a test cannot run on this machine.

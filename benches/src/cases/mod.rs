@@ -11,6 +11,7 @@ mod floors;
 mod histogram;
 mod neighbours;
 mod peers;
+mod pool;
 mod priority;
 mod raw;
 mod sections;
@@ -21,7 +22,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 9] = [
+pub const GROUPS: [&str; 10] = [
     "current_cpu",
     "add",
     "sections",
@@ -31,6 +32,7 @@ pub const GROUPS: [&str; 9] = [
     "counter",
     "priority",
     "histogram",
+    "pool",
 ];
 
 /// A group's cases, none of them prepared yet.
@@ -67,12 +69,14 @@ pub fn group(name: &str) -> Option<Group> {
         "counter" => (counter::BASELINE, counter::cases()),
         "priority" => (priority::BASELINE, priority::cases()),
         "histogram" => (histogram::BASELINE, histogram::cases()),
+        "pool" => (pool::BASELINE, pool::cases()),
         _ => return None,
     };
     let goals = match name {
         "sections" => sections::goals(),
         "counter" => counter::goals(),
         "priority" => priority::goals(),
+        "pool" => pool::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })

@@ -1,6 +1,7 @@
 //! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
 
 use corelocal::histogram::{HistogramRef, LogLinear};
+use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
 use corelocal::{
     BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
     StaticHistogram, per_cpu,
@@ -75,6 +76,30 @@ fn hot_record_static(value: u64) {
     LATENCY.record(value);
 }
 
+type Object = [u64; 8];
+
+#[inline(never)]
+fn hot_pool_get(pool: &PerCpuPool<Object>) -> Pooled<'_, Object> {
+    pool.get()
+}
+
+#[inline(never)]
+fn hot_pool_get_idle(pool: &PerCpuPool<Object>) -> Option<Pooled<'_, Object>> {
+    pool.get_idle()
+}
+
+#[inline(never)]
+fn hot_pool_put(object: Pooled<'_, Object>) {
+    drop(object);
+}
+
+static POOL: StaticPool<Object> = StaticPool::new(|| PerCpuPool::new(|| [0; 8]));
+
+#[inline(never)]
+fn hot_pool_get_static() -> Pooled<'static, Object> {
+    POOL.get()
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -90,6 +115,12 @@ fn main() {
     let (lane, _) = black_box(hot_fetch_add(black_box(cell), black_box(1)));
     black_box(hot_swap(black_box(cell), black_box(7)));
     let _ = black_box(hot_compare_exchange(black_box(cell), black_box(7), black_box(7)));
+    let pool = PerCpuPool::new(|| [0; 8]);
+    for _ in 0..2 {
+        hot_pool_put(black_box(hot_pool_get(black_box(&pool))));
+        black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
+        std::mem::forget(black_box(hot_pool_get_static()));
+    }
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
