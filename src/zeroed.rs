@@ -48,7 +48,38 @@ pub unsafe fn __zero<W>() -> W {
     unsafe { core::mem::zeroed() }
 }
 
-/// Implements `Zeroable` for a `repr(C)` struct with exactly these types of fields, if all have it.
+/// Fails the build unless a struct has these fields, of these types, and no others: an attribute on
+/// it may be a macro that writes another struct than it read.
+///
+/// In brackets a field that the struct has beside them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __exactly {
+    (
+        $name:ident [$($impl:tt)*] [$($args:tt)*] [$($where:tt)*] [$($proof:ident)?]
+        $( $(#[$attr:meta])* $vis:vis $field:ident : $ty:ty, )*
+    ) => {
+        #[allow(single_use_lifetimes, unused_doc_comments, dead_code, unused_variables)]
+        impl $($impl)* $name $($args)* where $($where)* {
+            #[doc(hidden)]
+            fn __corelocal_fields(&self) {
+                // A field that is not listed fails this pattern.
+                let Self { $( $(#[$attr])* $field: _, )* $($proof: _)? } = self;
+                $(
+                    $(#[$attr])*
+                    {
+                        let Self { $field: __corelocal_field, .. } = self;
+                        // The slice, because a `&Box<X>` would be coerced to a `&X`.
+                        let __corelocal_exact: &[$ty] = ::core::slice::from_ref(__corelocal_field);
+                    }
+                )*
+            }
+        }
+    };
+}
+
+/// Implements `Zeroable` for a `repr(C)` struct with exactly these types of fields (see
+/// [`__exactly!`](crate::__exactly!)), if all have it.
 ///
 /// `CHECK` is a constant to evaluate wherever zero bytes are made into such a struct.
 #[doc(hidden)]

@@ -80,6 +80,14 @@ macro_rules! colocated {
                 [$($($item : $itemb,)+)?]
                 { $( [$(#[$attr])*] [$pvis] $part [$ty] )+ }
             }
+            $crate::__exactly! {
+                $name
+                [$(< $($life $(: $outlives)?,)* $($param $(: $bound)?,)* >)?]
+                [$(< $($life,)* $($param,)* >)?]
+                [$($($item : $itemb,)+)?]
+                []
+                $( $(#[$attr])* $pvis $part: $ty, )+
+            }
         };
     };
 

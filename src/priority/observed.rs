@@ -95,4 +95,8 @@ impl<V: core::fmt::Debug + 'static, A: Word<V>> Word<V> for ObservedWord<V, A> {
         tell(&self.0, AccessKind::Update);
         self.0.sub(value);
     }
+    fn fetch_or(&self, bits: V) -> V {
+        tell(&self.0, AccessKind::Update);
+        self.0.fetch_or(bits)
+    }
 }

@@ -31,6 +31,8 @@ pub trait Word<V>: core::fmt::Debug + Send + Sync + 'static {
     fn xor(&self, bits: V);
     fn add(&self, value: V);
     fn sub(&self, value: V);
+    /// Sets `bits`; says what was there.
+    fn fetch_or(&self, bits: V) -> V;
 }
 
 /// The real ones: nothing but the atomic.
@@ -91,6 +93,10 @@ macro_rules! words {
             #[inline(always)]
             fn sub(&self, value: $value) {
                 self.fetch_sub(value, Ordering::Relaxed); // Relaxed: as above.
+            }
+            #[inline(always)]
+            fn fetch_or(&self, bits: $value) -> $value {
+                self.fetch_or(bits, Ordering::Relaxed) // Relaxed: as above.
             }
         }
     )+ };

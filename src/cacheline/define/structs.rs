@@ -153,6 +153,7 @@ macro_rules! __cacheline_struct {
         $crate::__cacheline_struct! {
             @impls [$vis] $name [] [] [$($where)*] $accesses $members $groups
         }
+        $crate::__exactly! { $name [] [] [$($where)*] [] $($decl)* }
         const _: () = <$name>::CHECKED;
     };
     (
@@ -173,6 +174,7 @@ macro_rules! __cacheline_struct {
         $crate::__cacheline_struct! {
             @impls [$vis] $name [$($impl)+] [$($args)+] [$($where)*] $accesses $members $groups
         }
+        $crate::__exactly! { $name [$($impl)+] [$($args)+] [$($where)*] [_proof] $($decl)* }
     };
 
     (
