@@ -17,7 +17,7 @@
 //! * The lane's copy is addressed by one register, without an index, and a sum is not made
 //!   by an `add` of two registers into the one that was loaded. Measured, and documented by
 //!   nobody: only then does an Intel core that renames memory hand a stored value to the next
-//!   load past the store buffer, and adds to one word in a loop take a third of the time.
+//!   load past the store buffer, and adds to one word in a loop take half of the time.
 //! * Numeric labels, so that inlined copies do not clash; none of 0 and 1 alone.
 //!
 //! Registers: `{lane}` the CPU; `{p}` the address of its lane's copy; `{r}` the bound of the
