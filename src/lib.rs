@@ -1,4 +1,9 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # From here
+//!
+//! Why the crate is as it is, which type to take, and when none: the pages in [`docs`]. The types lie in
+//! the modules below; those that most programs want are re-exported here.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
