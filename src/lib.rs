@@ -68,7 +68,7 @@ pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
 #[cfg(all(feature = "pool", not(corelocal_loom)))]
-pub use pool::PerCpuPool;
+pub use pool::{PerCpuPool, StaticPool};
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
