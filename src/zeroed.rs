@@ -69,8 +69,10 @@ macro_rules! __exactly {
                     $(#[$attr])*
                     {
                         let Self { $field: __corelocal_field, .. } = self;
-                        // The slice, because a `&Box<X>` would be coerced to a `&X`.
-                        let __corelocal_exact: &[$ty] = ::core::slice::from_ref(__corelocal_field);
+                        // The slice, made before its type is asked for: a `&Box<X>` would be
+                        // coerced to a `&X`.
+                        let __corelocal_slice = ::core::slice::from_ref(__corelocal_field);
+                        let __corelocal_exact: &[$ty] = __corelocal_slice;
                     }
                 )*
             }
