@@ -1,6 +1,7 @@
 //! What a macro promises of a struct is about the fields that it read. An attribute on the struct
 //! may be a macro itself, and write others: here is what is left of one that did.
-// fail: E0027
+// fail: none
+// phrase: pattern requires `..`
 #![forbid(unsafe_code)]
 
 pub struct Written {
