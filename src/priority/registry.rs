@@ -84,7 +84,10 @@ impl Registry {
 
     /// Gives `cpu` back.
     pub(super) fn release(&self, cpu: CpuId) {
-        self.claimed.clear(cpu.index());
+        // A slot's pointer that leads to another vector by now may have no such CPU there.
+        if self.contains(cpu) {
+            self.claimed.clear(cpu.index());
+        }
     }
 
     /// How many CPUs are claimed.

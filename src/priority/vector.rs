@@ -8,12 +8,15 @@ use super::table::{Field, Layout, Part, Table};
 use super::value::Priority;
 use super::word::{Atomic, Words};
 use crate::cacheline::CACHE_LINE;
-use crate::cpu::{CpuId, CpuMask};
+use crate::cpu::{CpuId, CpuMask, MAX_PARSED_ID};
 use crate::error::AllocError;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
 use core::ops::Deref;
+
+/// Ids that there can be, and one more: an order that goes on for ever is not read for ever.
+const MOST_IDS: usize = MAX_PARSED_ID as usize + 1;
 
 /// Which CPU runs at which priority.
 ///
@@ -81,6 +84,9 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
             let refused = AllocError::OutOfMemory { bytes };
             ids.try_reserve(1).map_err(|_| refused)?;
             ids.push(*cpu.borrow());
+            if ids.len() > MOST_IDS {
+                break; // One of them is too large, or stands there twice: the registry says which.
+            }
         }
         Ok(Self { table: Table::try_new(&ids)? })
     }
@@ -148,7 +154,7 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// [`NORMAL`](Priority::NORMAL) or [`INVALID`](Priority::INVALID) finds nothing. CPUs of `allowed`
     /// that the vector has not are ignored.
     ///
-    /// Wait-free. The layouts by level read a count for each level up to the answer, and a word for
+    /// Wait-free once `found` has room. The layouts by level read a count for each level up to the answer, and a word for
     /// each 64 CPUs of a level with somebody; [`ByCpu`] reads a byte for each allowed CPU, in words.
     /// If not all CPUs of the vector are allowed, it has to translate the mask first, which costs as
     /// much as the search: [`among`](Self::among) does that once for a task.

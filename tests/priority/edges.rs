@@ -257,3 +257,14 @@ fn counts_add_up_to_the_number_of_cpus() {
         assert!(text.contains(L::NAME) && text.contains("70") && text.contains("60"), "{text}");
     });
 }
+
+/// It would be collected until memory is gone.
+#[test]
+fn an_order_without_an_end_is_an_error() {
+    let endless = (0..).map(CpuId::new);
+    let error = PriorityVec::<corelocal::ByCpu>::try_new(endless).unwrap_err();
+    assert!(matches!(error, OrderError::IdTooLarge { .. }), "{error}");
+    let the_same = std::iter::repeat(CpuId::new(3));
+    let error = PriorityVec::<corelocal::ByCpu>::try_new(the_same).unwrap_err();
+    assert!(matches!(error, OrderError::Twice(_)), "{error}");
+}

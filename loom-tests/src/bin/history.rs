@@ -1,6 +1,6 @@
 //! A million searches of each layout under an adversary, and what was broken.
 //!
-//! usage: history [SEARCHES] [SEED]
+//! usage: `history [SEARCHES] [SEED]`
 
 /// The models' build has loom's atomics, which work inside a model alone.
 #[cfg(all(corelocal_loom, feature = "loom"))]
