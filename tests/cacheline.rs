@@ -28,9 +28,11 @@ fn compile_with(
     let root = scratch.join("root.rs");
     let source = format!(
         "extern crate alloc;
-         // Of what the macros write, only this needs another crate.
+         // Of what the macros write, only what is about zero bytes needs another crate.
          #[macro_export]
          macro_rules! __zeroable {{ ($($_:tt)*) => {{}} }}
+         #[macro_export]
+         macro_rules! __exactly {{ ($($_:tt)*) => {{}} }}
          #[path = {field:?}] pub mod field;
          #[path = {room:?}] pub mod cacheline;
          use cacheline::*;
