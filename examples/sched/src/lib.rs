@@ -17,10 +17,11 @@
 //! | [`tree`] | the shape of a tree: regular, from a listing, from a live hierarchy |
 //! | [`structs`] | the kernels' structures, byte for byte, and the fields that operations touch |
 //! | [`map`] | the map of a group's state on one CPU |
-//! | [`layout`] | where the per-CPU state lies: L0, L1b, L2 behind one set of accessors |
+//! | [`layout`] | where the per-CPU state lies: L0, L1b, L2, L3 behind one set of accessors |
 //! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
 //! | [`ops`] | the walks |
 //! | [`measure`] | the harness: runs, samples, intervals |
+//! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
 //! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
@@ -36,5 +37,6 @@ pub mod ops;
 pub mod report;
 pub mod rng;
 pub mod structs;
+pub mod trace;
 pub mod tree;
 pub mod word;

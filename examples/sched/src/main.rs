@@ -7,6 +7,7 @@ use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
 use sched::report::{Report, json, table};
+use sched::trace::trace;
 use sched::tree::{cgroup, listing};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -62,9 +63,16 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
     let machine = Machine::current();
     let tree = args.tree().map_err(Failure::Input)?;
     let config = args.config(&machine, &tree).map_err(Failure::Input)?;
+    let modelled = args.modelled(&machine, &tree).map_err(Failure::Input)?;
     let backend = corelocal::backend();
     let results =
         measure(&config, &machine, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?;
+    let traced = match &modelled {
+        None => Vec::new(),
+        Some(modelled) => {
+            trace(modelled, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?
+        }
+    };
     let report = Report {
         machine: &machine,
         backend: format!("{backend}: {}", backend.reason()),
@@ -72,6 +80,8 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
         tree: &tree,
         config: &config,
         results: &results,
+        modelled: modelled.as_ref(),
+        traced: &traced,
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };

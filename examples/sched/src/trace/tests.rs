@@ -1,0 +1,3 @@
+//! The lists against lines counted by hand, and the model against itself.
+
+use super::*;
