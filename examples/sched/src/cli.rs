@@ -212,8 +212,8 @@ impl TreeArgs {
             None => {}
         }
         let what = format!("--cpus {}: {} groups", params.cores, tree.groups.len());
-        // One layout, where its pieces are placed, and the walks' lists.
-        fits(&what, 2, params.cores as u64, machine, tree)?;
+        // Two layouts at once, each with where its pieces are placed, and the walks' lists.
+        fits(&what, 4, params.cores as u64, machine, tree)?;
         let cpus = u32::try_from(params.cores).map_err(|error| format!("{what}: {error}"))?;
         let area = Area::builder().cpus(cpus.max(machine.cpus)).build();
         area.map_err(|error| format!("{what}: {error}"))?;

@@ -21,6 +21,13 @@ pub struct L2<K>(PhantomData<K>);
 /// Per-CPU memory and the structures of the RFC: 15 lines a group and CPU, an odd number as it is.
 pub type L3 = L2<Reorder>;
 
+const _: () = {
+    use core::mem::offset_of;
+    type State = <Reorder as Kernel>::State;
+    assert!(size_of::<State>() == 15 * 64 && offset_of!(State, cfs_rq) == 0);
+    assert!(offset_of!(State, se) == 7 * 64 && offset_of!(State, stats) == 11 * 64);
+};
+
 /// How a group reaches its state. Root's and child's queues are found by the same arithmetic on a
 /// handle of the same type, though they lie in different objects: both have one stride.
 #[derive(Debug)]

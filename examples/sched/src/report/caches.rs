@@ -1,25 +1,24 @@
 //! The lines of the walks and their misses in the modelled caches: tables, and what they show.
 
-use super::{Report, size};
+use super::size;
 use crate::ops::Operation;
-use crate::trace::{Misses, Pages, Row};
+use crate::trace::{Config, Misses, Pages, Row};
 use std::io::{self, Write};
 
-/// Writes what the walks met in the modelled caches, if they were modelled.
+/// Writes what the walks met in the modelled caches.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn caches(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
-    let Some(config) = report.modelled else { return Ok(()) };
+pub fn caches(config: &Config, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     let machine = &config.machine;
     let [l1, l2, shared] = [machine.l1, machine.l2, machine.shared]
         .map(|level| format!("{} in {} ways", size(level.size() as u64), level.ways()));
     writeln!(
         out,
-        "Modelled caches, not measured: {} cores walk at once, one visit each in turn; L1 {l1}, L2 \
-         {l2} for each; last level {shared} for all; lines of {} bytes; LRU, no prefetch, no TLB, \
-         no coherence. Seed {}.",
+        "Modelled caches, nothing measured: {} cores walk at once, one visit each in turn. Each has \
+         L1 {l1} and L2 {l2}; all share {shared}; lines of {} bytes, LRU; no prefetch, no TLB, no \
+         coherence. Seed {}.",
         machine.cores,
         machine.l1.line(),
         config.seed
@@ -27,16 +26,20 @@ pub fn caches(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "lines: different ones that a visit uses, of the groups' state, and around it (table, group, \
-         pointer arrays, run queue); misses a visit, after the same walk (warm), and after that with \
-         the cores' own caches full of other data (swept). step: lines from one object to the \
-         next in per-CPU memory; heap objects lie as in the kernel's slabs.\n"
+         pointer arrays, run queue). Misses a visit, after the same walk (warm), and after that with \
+         the cores' own caches full of other data (swept)."
+    )?;
+    writeln!(
+        out,
+        "step: lines from one object to the next in per-CPU memory; objects on the heap lie as in \
+         the kernel's slabs.\n"
     )?;
     let key = |row: &Row| (row.order, row.pages);
-    for rows in report.traced.chunk_by(|a, b| key(a) == key(b)) {
+    for rows in rows.chunk_by(|a, b| key(a) == key(b)) {
         one_table(rows, out)?;
-    }
-    for line in shown(report.traced) {
-        writeln!(out, "{line}")?;
+        if let Some(shown) = shown(rows) {
+            writeln!(out, "{shown}\n")?;
+        }
     }
     Ok(())
 }
@@ -83,65 +86,57 @@ fn one_table(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// What the tables show: fields in another order, and steps of an even number of lines.
-fn shown(rows: &[Row]) -> Vec<String> {
-    let mut said = Vec::new();
-    for of in rows.chunk_by(|a, b| (a.order, a.pages) == (b.order, b.pages)) {
-        let Some(first) = of.first() else { continue };
-        let find = |layout: &str, step: usize, operation: Operation| {
-            of.iter().find(|row| {
-                let is_this = row.layout == layout && row.step == Some(step);
-                is_this && row.operation == operation && row.structs == "6.14"
-            })
-        };
-        let (mut reordered, mut steps) = (Vec::new(), Vec::new());
-        for operation in Operation::ALL {
-            let find = |layout, step| find(layout, step, operation);
-            let (Some(l2), Some(l2_even), Some(l3), Some(l3_even)) =
-                (find("L2", 17), find("L2", 16), find("L3", 15), find("L3", 16))
-            else {
-                continue;
-            };
-            reordered.push(format!(
-                "{} {:.1} -> {:.1} lines of state, {:.2} -> {:.2} L2 misses warm, {:.2} -> {:.2} swept, \
-                 {:.2} -> {:.2} in the last level",
-                operation.name(),
-                l2.lines.state,
-                l3.lines.state,
-                l2.warm.l2,
-                l3.warm.l2,
-                l2.swept.l2,
-                l3.swept.l2,
-                l2.swept.shared,
-                l3.swept.shared,
-            ));
-            if worse(l2_even.warm, l2.warm) || worse(l3_even.warm, l3.warm) {
-                steps.push(format!(
-                    "{} L2 {:.2} at 16 lines, {:.2} at 17; L3 {:.2} at 16, {:.2} at 15",
-                    operation.name(),
-                    l2_even.warm.l2,
-                    l2.warm.l2,
-                    l3_even.warm.l2,
-                    l3.warm.l2,
-                ));
-            }
-        }
-        if reordered.is_empty() {
-            continue;
-        }
-        let steps = if steps.is_empty() { "in no walk".to_owned() } else { steps.join("; ") };
-        said.push(format!(
-            "Shown, {} order, {} pages. L2 at 17 lines a step -> L3 at 15: {}. Even steps lose, by \
-             warm L2 misses a visit: {steps}.",
-            first.order,
-            first.pages.name(),
-            reordered.join("; "),
-        ));
-    }
-    said
+/// What one table shows of the RFC's order of fields, and of steps of an even number of lines.
+fn shown(rows: &[Row]) -> Option<String> {
+    let first = rows.first()?;
+    let find = |layout: &str, step: usize, operation: Operation| {
+        let mut of = rows.iter().filter(|row| row.structs == "6.14" && row.operation == operation);
+        of.find(|row| row.layout == layout && row.step == Some(step))
+    };
+    let compare = |[before, after]: [(&str, usize); 2], figure: fn(&Row) -> f64| {
+        let pairs = Operation::ALL.into_iter().filter_map(|operation| {
+            let figure = |(layout, step)| find(layout, step, operation).map(figure);
+            Some((operation.name(), figure(before)?, figure(after)?))
+        });
+        fewer_more(&pairs.collect::<Vec<_>>())
+    };
+    let (l2, l3) = (("L2", 17), ("L3", 15));
+    find("L3", 15, Operation::Blocked)?;
+    Some(format!(
+        "In {} order, pages {}. From L2 at 17 lines a step to L3 at 15: lines of state a visit are \
+         {}; misses in the second level, warm, {}; swept, {}; in the last level, swept, {}. From an \
+         odd step to an even one, misses in the second level, warm: L2 from 17 to 16 lines {}; L3 \
+         from 15 to 16 lines {}.",
+        first.order,
+        first.pages.name(),
+        compare([l2, l3], |row| row.lines.state),
+        compare([l2, l3], |row| row.warm.l2),
+        compare([l2, l3], |row| row.swept.l2),
+        compare([l2, l3], |row| row.swept.shared),
+        compare([l2, ("L2", 16)], |row| row.warm.l2),
+        compare([l3, ("L3", 16)], |row| row.warm.l2),
+    ))
 }
 
-/// Whether a step of an even number of lines costs a twentieth more misses in the second level.
-fn worse(even: Misses, odd: Misses) -> bool {
-    even.l2 > odd.l2 * 1.05 + 0.005
+/// Which walks have fewer after than before, which more, which about as many.
+fn fewer_more(pairs: &[(&str, f64, f64)]) -> String {
+    // A twentieth of a line is less than the placing of pages makes.
+    let about = |before: f64, after: f64| (before - after).abs() <= 0.05;
+    let numbers = |keep: &dyn Fn(f64, f64) -> bool| -> Vec<String> {
+        let kept = pairs.iter().filter(|(_, before, after)| keep(*before, *after));
+        kept.map(|(name, before, after)| format!("{name} {before:.2} to {after:.2}")).collect()
+    };
+    let fewer = numbers(&|before, after| after < before && !about(before, after));
+    let more = numbers(&|before, after| after > before && !about(before, after));
+    let same = pairs.len() - fewer.len() - more.len();
+    let mut said = Vec::new();
+    for (word, which) in [("fewer", fewer), ("more", more)] {
+        if !which.is_empty() {
+            said.push(format!("{word} in {} ({})", which.len(), which.join(", ")));
+        }
+    }
+    if same > 0 {
+        said.push(format!("about as many in {same}"));
+    }
+    said.join(", ")
 }

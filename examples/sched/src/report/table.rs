@@ -22,7 +22,7 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     if !rows.is_empty() {
         end(report, out)?;
     }
-    super::caches(report, out)
+    report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))
 }
 
 fn end(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {

@@ -24,6 +24,8 @@ use crossbeam_epoch as epoch;
 use model::Params;
 use place::{Frames, Places};
 use replay::{Trace, Walk};
+use std::panic::resume_unwind;
+use std::thread;
 
 /// The machine that is modelled unless another one is asked for.
 pub const MACHINE: &str = include_str!("../../tree.params");
@@ -35,7 +37,8 @@ pub struct Config {
     pub machine: Params,
     /// Whose structures.
     pub kernels: Kernels,
-    /// CPUs that per-CPU memory has lanes for, at least: it must have one for each of this machine.
+    /// CPUs that per-CPU memory has lanes for, at least: one for each of this machine. Lanes that
+    /// are not modelled change nothing.
     pub least_lanes: u32,
     /// Where shuffles start.
     pub seed: u64,
@@ -74,29 +77,15 @@ pub fn trace(
     tree: &Tree,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Row>, String> {
-    let mut rows = Vec::new();
-    for order in [Order::Allocation, Order::Shuffled(config.seed)] {
-        let cpus = config.machine.cores;
-        progress(&format!("cache model: {cpus} CPUs, {} order", order.name()));
-        let mut setting = Setting { config, tree, order, rows: &mut rows };
-        if config.kernels != Kernels::V7_2 {
-            let structs = V6_14::NAME;
-            setting.trace::<L0<Recording<V6_14>>>(structs, None)?;
-            setting.trace::<L1b<Recording<V6_14>>>(structs, None)?;
-            setting.trace::<L2<Recording<V6_14>>>(structs, Some(16))?;
-            setting.trace::<L2<Recording<V6_14>>>(structs, Some(17))?;
-            // 15 lines are odd by luck: a line behind them shows what the luck is worth.
-            setting.trace::<L2<Recording<Reorder, Line>>>(structs, Some(16))?;
-            setting.trace::<L2<Recording<Reorder>>>(structs, Some(15))?;
-        }
-        if config.kernels != Kernels::V6_14 {
-            let structs = V7_2::NAME;
-            setting.trace::<L0<Recording<V7_2>>>(structs, None)?;
-            setting.trace::<L1b<Recording<V7_2>>>(structs, None)?;
-            setting.trace::<L2<Recording<V7_2>>>(structs, Some(17))?;
-        }
-    }
-    rows.sort_by_key(|row| (row.order == Order::Shuffled(0).name(), row.pages, row.operation));
+    progress(&format!("cache model of {} CPUs", config.machine.cores));
+    let in_order = |order| Setting { config, tree, order, rows: Vec::new() }.all();
+    let [first, second] = thread::scope(|scope| {
+        let running = [Order::Allocation, Order::Shuffled(config.seed)]
+            .map(|order| scope.spawn(move || in_order(order)));
+        running.map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let mut rows = first?;
+    rows.extend(second?);
     Ok(rows)
 }
 
@@ -105,10 +94,33 @@ struct Setting<'a> {
     config: &'a Config,
     tree: &'a Tree,
     order: Order,
-    rows: &'a mut Vec<Row>,
+    rows: Vec<Row>,
 }
 
 impl Setting<'_> {
+    /// Every layout.
+    fn all(mut self) -> Result<Vec<Row>, String> {
+        if self.config.kernels != Kernels::V7_2 {
+            let structs = V6_14::NAME;
+            self.trace::<L0<Recording<V6_14>>>(structs, None)?;
+            self.trace::<L1b<Recording<V6_14>>>(structs, None)?;
+            self.trace::<L2<Recording<V6_14>>>(structs, Some(16))?;
+            self.trace::<L2<Recording<V6_14>>>(structs, Some(17))?;
+            // 15 lines are odd by luck: a line behind them shows what the luck is worth.
+            self.trace::<L2<Recording<Reorder, Line>>>(structs, Some(16))?;
+            self.trace::<L2<Recording<Reorder>>>(structs, Some(15))?;
+        }
+        if self.config.kernels != Kernels::V6_14 {
+            let structs = V7_2::NAME;
+            self.trace::<L0<Recording<V7_2>>>(structs, None)?;
+            self.trace::<L1b<Recording<V7_2>>>(structs, None)?;
+            self.trace::<L2<Recording<V7_2>>>(structs, Some(17))?;
+        }
+        // Table by table, walk by walk, the layouts as above.
+        self.rows.sort_by_key(|row| (row.pages, row.operation));
+        Ok(self.rows)
+    }
+
     /// One layout, whose objects in per-CPU memory are to lie `step` lines apart.
     fn trace<L: Layout>(
         &mut self,
@@ -124,7 +136,7 @@ impl Setting<'_> {
         let area = area.build().map_err(|error| said(&error))?;
         let model = Model::<L>::build(self.tree, cpus, self.order, &area);
         let model = model.map_err(|error| said(&error))?;
-        let places = Places::new(&model, area.lanes(), self.order);
+        let places = Places::new(&model, self.order);
         // With pages in a row, what an aged heap does to the order would show nothing more.
         let contiguous = (self.order == Order::Allocation).then_some(Pages::Contiguous);
         let pages = [Some(Pages::Scattered), contiguous].into_iter().flatten();

@@ -72,8 +72,8 @@ struct PerCpuObject {
 }
 
 impl Places {
-    /// Places everything that belongs to `model`, whose per-CPU memory has `lanes` lanes.
-    pub(super) fn new<L: Layout>(model: &Model<L>, lanes: usize, order: Order) -> Self {
+    /// Places everything that belongs to `model`.
+    pub(super) fn new<L: Layout>(model: &Model<L>, order: Order) -> Self {
         let mut places = Self { ranges: Vec::new(), end: 0 };
         let guard = &epoch::pin();
         let groups: Vec<&Tg<L>> = model.groups().iter(guard).collect();
@@ -106,12 +106,8 @@ impl Places {
         for (step, pieces) in slabs {
             places.row(step, pieces);
         }
-        places.lanes(
-            &per_cpu,
-            PerCpuRef::<<L::K as Kernel>::State>::STRIDE,
-            lanes,
-            model.cpus().count(),
-        );
+        let stride = PerCpuRef::<<L::K as Kernel>::State>::STRIDE;
+        places.lanes(&per_cpu, stride, model.cpus().count());
         places.ranges.sort_unstable_by_key(|range| range.start);
         places
     }
@@ -126,8 +122,9 @@ impl Places {
     }
 
     /// The CPUs' copies of per-CPU objects, chunk by chunk in the order in which they are met.
-    fn lanes(&mut self, objects: &[PerCpuObject], stride: usize, lanes: usize, cpus: usize) {
-        let chunk_bytes = (LANE + lanes * stride).next_multiple_of(LANE) as u64;
+    fn lanes(&mut self, objects: &[PerCpuObject], stride: usize, cpus: usize) {
+        // With the spill lane, and room for a header.
+        let chunk_bytes = (LANE + (cpus + 1) * stride).next_multiple_of(LANE) as u64;
         let mut chunks: BTreeMap<usize, u64> = BTreeMap::new();
         for object in objects {
             let (chunk, offset) = (object.start / LANE, object.start % LANE);

@@ -28,8 +28,8 @@ pub struct Misses {
 /// One CPU's walk.
 #[derive(Debug)]
 pub(super) struct Trace {
-    /// The numbers of the lines in the modelled memory, in the order of use; a line that is used
-    /// again at once stands there once.
+    /// The numbers of the lines in the modelled memory, visit by visit in the order of their first
+    /// use. What a visit uses again it finds in the first level.
     lines: Vec<u32>,
     /// Where each visit ends in `lines`. What comes after the last visit belongs to it.
     ends: Vec<usize>,
@@ -58,24 +58,19 @@ impl Trace {
 
     /// One more visit, which makes these uses: address and bytes.
     fn visit(&mut self, touches: &[(usize, usize)], places: &Places) {
-        let mut seen: Vec<(u64, bool)> = Vec::new();
+        let start = self.lines.len();
         for &(address, bytes) in touches {
             let (at, is_state) = places.of(address);
             let last = at + bytes.max(1) as u64 - 1;
             for line in at / self.line..=last / self.line {
-                seen.push((line, is_state));
                 let line = u32::try_from(line).expect("less than 256 GiB of state");
-                if self.lines.last() != Some(&line) {
+                if !self.lines[start..].contains(&line) {
                     self.lines.push(line);
+                    self.distinct[usize::from(!is_state)] += 1;
                 }
             }
         }
         self.ends.push(self.lines.len());
-        seen.sort_unstable();
-        seen.dedup_by_key(|(line, _)| *line);
-        let state = seen.iter().filter(|(_, is_state)| *is_state).count() as u64;
-        self.distinct[0] += state;
-        self.distinct[1] += seen.len() as u64 - state;
     }
 
     fn visit_lines(&self, visit: usize) -> &[u32] {
