@@ -1,8 +1,11 @@
 //! The lists against lines counted by hand, the caches against arithmetic, the table against a file.
 
 use super::*;
+use crate::layout::Held;
 use crate::report::caches;
-use corelocal::CACHE_LINE;
+use crate::structs::operations::{KERNELS, Maps, OPERATIONS};
+use corelocal::{CACHE_LINE, CpuId};
+use std::collections::BTreeSet;
 
 fn config(machine: &str) -> Config {
     let machine = Params::parse(machine).unwrap();
@@ -61,6 +64,47 @@ fn each_visit_uses_the_lines_that_were_counted_by_hand() {
     for (layout, root, other) in offline {
         check("6.14", Operation::CpuWalk, layout, root, other);
     }
+}
+
+/// The walks are what the kernel's functions are taken to do: of the group's own queue and entity
+/// they use the lines of the operation's set; a decay leaves out the list and the group, which the
+/// kernel's looks at as well.
+#[test]
+fn a_walk_uses_the_lines_of_the_kernels_operation() {
+    fn own<K: Kernel>(operation: Operation) -> BTreeSet<usize> {
+        let Config { least_lanes, .. } = config(SMALL);
+        let area = Area::builder().cpus(least_lanes).build().unwrap();
+        let tree = Tree::regular(1, 1).unwrap();
+        let model = Model::<L2<K>>::build(&tree, 1, Order::Allocation, &area).unwrap();
+        let (guard, cpu) = (&epoch::pin(), CpuId::new(0));
+        let queue = L2::tg_cfs_rq(model.groups().get(1, guard).unwrap(), cpu).plain();
+        let start = std::ptr::from_ref(queue).addr();
+        if operation == Operation::Unthrottle {
+            walk(&model, guard, Operation::Throttle, cpu, false);
+        }
+        let (_, log) = record(|| walk(&model, guard, operation, cpu, false));
+        let touches = log.touches.iter().map(|&(at, _)| at.wrapping_sub(start));
+        touches.filter(|at| *at < size_of::<K::State>()).map(|at| at / 64).collect()
+    }
+    fn of(maps: &Maps, name: &str) -> BTreeSet<usize> {
+        let operation = OPERATIONS.iter().find(|operation| operation.name == name).unwrap();
+        let entity = maps.cfs_rq.size() / 64;
+        let queue = maps.cfs_rq.lines_of_access(&operation.cfs_rq).iter();
+        queue
+            .chain(maps.se.lines_of_access(&operation.se).iter().map(|line| entity + line))
+            .collect()
+    }
+    fn kernel<K: Kernel>(without: &[usize]) {
+        let maps = KERNELS.iter().find(|maps| maps.name == K::NAME).unwrap();
+        assert_eq!(own::<K>(Operation::Throttle), of(maps, "throttle_down_first"), "{}", K::NAME);
+        assert_eq!(own::<K>(Operation::Unthrottle), of(maps, "unthrottle_up_last"), "{}", K::NAME);
+        let mut decay = of(maps, "blocked_own");
+        assert!(without.iter().all(|line| decay.remove(line)));
+        assert_eq!(own::<K>(Operation::Blocked), decay, "{}", K::NAME);
+    }
+    kernel::<Recording<V6_14>>(&[5]);
+    kernel::<Recording<Reorder>>(&[1]);
+    kernel::<Recording<V7_2>>(&[5]);
 }
 
 /// What is found beside the state: in L2 an entry of the table and a line of the group, in L1b the
