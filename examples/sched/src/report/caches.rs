@@ -32,7 +32,7 @@ pub fn caches(config: &Config, rows: &[Row], out: &mut impl Write) -> io::Result
     writeln!(
         out,
         "step: lines from one object to the next in per-CPU memory; objects on the heap lie as in \
-         the kernel's slabs.\n"
+         the kernel's slabs. One core alone walks over all CPUs (group_walk).\n"
     )?;
     let key = |row: &Row| (row.order, row.pages);
     for rows in rows.chunk_by(|a, b| key(a) == key(b)) {

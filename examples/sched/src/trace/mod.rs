@@ -23,7 +23,7 @@ use corelocal::Area;
 use crossbeam_epoch as epoch;
 use model::Params;
 use place::{Frames, Places};
-use replay::{Trace, Walk};
+use replay::{Trace, Walk, replay};
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -61,7 +61,7 @@ pub struct Row {
     pub operation: Operation,
     /// Different lines that one visit uses, on average.
     pub lines: Lines,
-    /// Misses a visit where the same walk went before.
+    /// Misses a visit where the same walk, and the one that undoes it, went before.
     pub warm: Misses,
     /// Misses a visit where each core's own caches are full of other data.
     pub swept: Misses,
@@ -142,11 +142,11 @@ impl Setting<'_> {
         let pages = [Some(Pages::Scattered), contiguous].into_iter().flatten();
         let memory: Vec<(Pages, Frames)> =
             pages.map(|pages| (pages, Frames::new(pages, places.bytes(), seed))).collect();
-        for operation in Operation::ALL {
-            let walk = walks(&model, &places, operation, machine.l1.line());
+        for cycle in CYCLES {
+            let walks = listed(&model, &places, cycle, machine.l1.line());
             for (pages, frames) in &memory {
-                let (warm, swept) = walk.replay(&machine, frames);
-                self.rows.push(Row {
+                let met = replay(&walks, &machine, frames);
+                let rows = cycle.iter().zip(&walks).zip(met).map(|((&operation, walk), met)| Row {
                     layout: L::NAME,
                     structs,
                     step,
@@ -154,41 +154,48 @@ impl Setting<'_> {
                     pages: *pages,
                     operation,
                     lines: walk.lines(),
-                    warm,
-                    swept,
+                    warm: met.warm,
+                    swept: met.swept,
                 });
+                self.rows.extend(rows);
             }
         }
         Ok(())
     }
 }
 
-/// Lists a walk's lines on every CPU. A walk that changes what it finds is listed together with
-/// the one that undoes it.
-fn walks<L: Layout>(model: &Model<L>, places: &Places, operation: Operation, line: usize) -> Walk {
+/// Walks that follow each other again and again: the second of two undoes what the first did.
+const CYCLES: [&[Operation]; 4] = [
+    &[Operation::CpuWalk],
+    &[Operation::Blocked],
+    &[Operation::Throttle, Operation::Unthrottle],
+    &[Operation::GroupWalk],
+];
+
+/// Lists the lines of a cycle's walks on every CPU; of a walk over all CPUs, on one.
+fn listed<L: Layout>(
+    model: &Model<L>,
+    places: &Places,
+    cycle: &[Operation],
+    line: usize,
+) -> Vec<Walk> {
     let guard = &epoch::pin();
-    let traces = |operation| -> Vec<Trace> {
-        let trace = |cpu| {
-            let (visits, log) = record(|| walk(model, guard, operation, cpu, false));
-            Trace::new(&log, visits.count, places, line)
-        };
-        model.cpus().map(trace).collect()
-    };
-    let undone = matches!(operation, Operation::Throttle | Operation::Unthrottle);
-    if !undone {
-        return Walk { before: Vec::new(), counted: traces(operation), after: Vec::new() };
+    let mut lists = Vec::new();
+    // The first time, what is found may be in an order to which it does not come back.
+    for is_listed in [false, true] {
+        for &operation in cycle {
+            let walkers = if operation == Operation::GroupWalk { 1 } else { usize::MAX };
+            let list = |cpu| {
+                let (visits, log) = record(|| walk(model, guard, operation, cpu, false));
+                Trace::new(&log, visits.count, places, line)
+            };
+            let traces: Vec<Trace> = model.cpus().take(walkers).map(list).collect();
+            if is_listed {
+                lists.push(Walk(traces));
+            }
+        }
     }
-    // Once without a list: afterwards the leaf list has the order to which it always comes back.
-    for operation in [Operation::Throttle, Operation::Unthrottle] {
-        model.cpus().for_each(|cpu| {
-            walk(model, guard, operation, cpu, false);
-        });
-    }
-    let (throttle, unthrottle) = (traces(Operation::Throttle), traces(Operation::Unthrottle));
-    match operation {
-        Operation::Throttle => Walk { before: Vec::new(), counted: throttle, after: unthrottle },
-        _ => Walk { before: throttle, counted: unthrottle, after: Vec::new() },
-    }
+    lists
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct Misses {
 }
 
 /// One CPU's walk.
-#[derive(Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(super) struct Trace {
     /// The numbers of the lines in the modelled memory, visit by visit in the order of their first
     /// use. What a visit uses again it finds in the first level.
@@ -79,46 +79,47 @@ impl Trace {
     }
 }
 
-/// A walk on every CPU, with what prepares or undoes it.
-#[derive(Debug)]
-pub(super) struct Walk {
-    pub(super) before: Vec<Trace>,
-    pub(super) counted: Vec<Trace>,
-    pub(super) after: Vec<Trace>,
+/// A walk on every CPU.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Walk(pub(super) Vec<Trace>);
+
+/// What a walk met.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Met {
+    /// After the same round of walks.
+    pub(super) warm: Misses,
+    /// With each core's own caches full of other data, after the same round.
+    pub(super) swept: Misses,
+}
+
+/// Sends walks that follow each other again and again through the caches: a round that fills them,
+/// one that is counted, one that is swept before each walk.
+pub(super) fn replay(walks: &[Walk], params: &Params, frames: &Frames) -> Vec<Met> {
+    let mut machine = Hierarchy::new(params);
+    let mut round = |sweep: bool| -> Vec<Misses> {
+        let of_walk = |walk: &Walk| {
+            if sweep {
+                machine.sweep_private();
+            }
+            machine.reset_stats();
+            send(&mut machine, &walk.0, frames);
+            walk.a_visit(machine.total())
+        };
+        walks.iter().map(of_walk).collect()
+    };
+    let (_, warm, swept) = (round(false), round(false), round(true));
+    warm.into_iter().zip(swept).map(|(warm, swept)| Met { warm, swept }).collect()
 }
 
 impl Walk {
     fn visits(&self) -> f64 {
-        self.counted.iter().map(|trace| trace.ends.len()).sum::<usize>() as f64
+        self.0.iter().map(|trace| trace.ends.len()).sum::<usize>() as f64
     }
 
     /// Different lines a visit.
     pub(super) fn lines(&self) -> Lines {
-        let sum = |of: usize| self.counted.iter().map(|trace| trace.distinct[of]).sum::<u64>();
+        let sum = |of: usize| self.0.iter().map(|trace| trace.distinct[of]).sum::<u64>();
         Lines { state: sum(0) as f64 / self.visits(), around: sum(1) as f64 / self.visits() }
-    }
-
-    /// Misses after the same walk, and after one that was followed by other data in each core's
-    /// own caches.
-    pub(super) fn replay(&self, params: &Params, frames: &Frames) -> (Misses, Misses) {
-        let mut machine = Hierarchy::new(params);
-        self.round(&mut machine, frames, false);
-        let warm = self.round(&mut machine, frames, false);
-        let swept = self.round(&mut machine, frames, true);
-        (self.a_visit(warm), self.a_visit(swept))
-    }
-
-    /// What prepares the walk, the walk, what undoes it. What the walk met.
-    fn round(&self, machine: &mut Hierarchy, frames: &Frames, sweep: bool) -> Stats {
-        send(machine, &self.before, frames);
-        if sweep {
-            machine.sweep_private();
-        }
-        machine.reset_stats();
-        send(machine, &self.counted, frames);
-        let met = machine.total();
-        send(machine, &self.after, frames);
-        met
     }
 
     fn a_visit(&self, stats: Stats) -> Misses {

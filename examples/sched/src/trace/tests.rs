@@ -136,6 +136,23 @@ fn the_figures_are_the_same_every_time() {
     assert_eq!(text(&small(3, 2)), text(&first));
 }
 
+/// What is listed is a round that comes again and again, on every CPU: a leaf list that was never
+/// taken apart has another order than one that was.
+#[test]
+fn the_listed_round_is_the_one_that_comes_again() {
+    let Config { least_lanes, .. } = config(SMALL);
+    let area = Area::builder().cpus(least_lanes.max(2)).build().unwrap();
+    let tree = Tree::regular(3, 3).unwrap();
+    let model = Model::<L2<Recording<V7_2>>>::build(&tree, 2, Order::Allocation, &area).unwrap();
+    let places = Places::new(&model, Order::Allocation);
+    for cycle in CYCLES {
+        let first = listed(&model, &places, cycle, 64);
+        assert_eq!(listed(&model, &places, cycle, 64), first);
+    }
+    let covered = CYCLES.concat();
+    assert_eq!(covered, Operation::ALL);
+}
+
 /// 1110 groups and one core: at 16 lines a step, line `i` of the objects has 64 of 1024 sets, or in
 /// pages anywhere the 16 that its place in a page allows: 17 objects in 16 ways. An odd step takes
 /// all sets.
