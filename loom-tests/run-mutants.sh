@@ -4,8 +4,8 @@
 # usage: loom-tests/run-mutants.sh [NAME...]     (all of mutants/ without names)
 #
 # For each mutants/NAME.patch: copy the workspace, apply the patch, build, run the
-# model named in the patch's `Killer: FILE::TEST` line under loom, and demand that
-# it FAILS. A mutant that survives, hangs, no longer applies or does not build makes
+# model named in the patch's `Killer: FILE::TEST` line under loom (`history`: without),
+# and demand that it FAILS. A mutant that survives, hangs, no longer applies or does not build makes
 # this script fail. The models must pass unbroken first. Takes seconds a mutant.
 set -euo pipefail
 
@@ -30,7 +30,16 @@ for crate in corelocal loom-tests; do
 done
 
 loom_test() { # FILE [ARGS...]
-    (cd "$copy" && timeout "$limit" cargo test "${quick[@]}" -q -p loom-tests --release --features loom --test "$@")
+    local build=(--features loom)
+    (
+        cd "$copy"
+        if [ "$1" = history ]; then
+            build=()
+            unset RUSTFLAGS
+            export CARGO_TARGET_DIR=$work/target-plain
+        fi
+        timeout "$limit" cargo test "${quick[@]}" -q -p loom-tests --release "${build[@]}" --test "$@"
+    )
 }
 
 # Brings the copy back to the original. `touch`: cargo compares times, and a restored
@@ -77,7 +86,7 @@ fi
 
 echo "unbroken models must pass ..."
 tests=$(for name in "${names[@]}"; do
-    sed -n 's/^Killer: \(.*\)::.*/\1/p' "$here/mutants/$name.patch"
+    sed -n 's/^Killer: \([^:]*\)::.*/\1/p' "$here/mutants/$name.patch"
 done | sort -u)
 for test in $tests; do
     loom_test "$test" >"$log" 2>&1 || { cat "$log"; echo "$test fails without a mutant"; exit 1; }

@@ -313,7 +313,7 @@ impl<S: AsRef<[AtomicU64]>> AtomicBitmap<S> {
     }
 
     #[inline]
-    fn words(&self) -> &[AtomicU64] {
+    pub(crate) fn words(&self) -> &[AtomicU64] {
         self.words.as_ref()
     }
 }

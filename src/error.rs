@@ -89,6 +89,56 @@ impl fmt::Display for AreaError {
 
 impl core::error::Error for AreaError {}
 
+/// A histogram cannot have the bounds that were asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BoundsError {
+    /// Not one bound fewer than there are buckets.
+    Count {
+        /// Bounds that were given.
+        given: usize,
+        /// Bounds that the buckets have.
+        wanted: usize,
+    },
+    /// A bound that is not above the one before it.
+    NotAscending {
+        /// Its place among the bounds, from 0.
+        at: usize,
+        /// The bound before it.
+        before: u64,
+        /// The bound.
+        bound: u64,
+    },
+    /// A bound of `u64::MAX`, beyond which there is nothing.
+    NothingBeyond {
+        /// Its place among the bounds, from 0.
+        at: usize,
+    },
+}
+
+impl fmt::Display for BoundsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Count { given, wanted } => write!(
+                f,
+                "{given} bounds for {} buckets; give {wanted}: the last bucket has none",
+                wanted + 1
+            ),
+            Self::NotAscending { at, before, bound } => write!(
+                f,
+                "bound {at} is {bound}, after {before}; sort the bounds, and give each once"
+            ),
+            Self::NothingBeyond { at } => write!(
+                f,
+                "bound {at} is the largest value there is; leave it out: the last bucket has what \
+                 is beyond all bounds"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for BoundsError {}
+
 /// A per-CPU object could not be made: no memory, or an initialiser said no.
 ///
 /// The copies that were already made have been dropped, and the memory returned.
@@ -143,3 +193,65 @@ impl fmt::Display for Moved {
 }
 
 impl core::error::Error for Moved {}
+
+/// A batched counter could not be made. Nothing was allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The batch is no power of two, or larger than `most`.
+    Batch {
+        /// The batch asked for.
+        asked: u64,
+        /// The largest there can be, a power of two.
+        most: u64,
+    },
+    /// There was no memory.
+    Alloc(AllocError),
+}
+
+impl From<AllocError> for BatchError {
+    fn from(error: AllocError) -> Self {
+        Self::Alloc(error)
+    }
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Batch { asked, most } => {
+                write!(f, "a batch of {asked}; ask for a power of two from 1 to {most}")
+            }
+            Self::Alloc(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BatchError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Batch { .. } => None,
+            Self::Alloc(error) => Some(error),
+        }
+    }
+}
+
+/// The count would have passed the limit that was asked for. Nothing was added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OverLimit {
+    /// What was to be added.
+    pub value: u64,
+    /// What the count may not pass.
+    pub limit: i64,
+}
+
+impl fmt::Display for OverLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, limit } = self;
+        write!(
+            f,
+            "{value} more would pass the limit of {limit}; nothing was added: add less, or wait"
+        )
+    }
+}
+
+impl core::error::Error for OverLimit {}

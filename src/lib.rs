@@ -6,6 +6,7 @@ extern crate alloc;
 
 // F0: words.
 pub mod bitmap;
+mod bytes;
 pub mod cpu;
 pub mod error;
 pub mod field;
@@ -24,6 +25,15 @@ pub mod sys;
 pub mod colocated;
 #[cfg(feature = "std")]
 pub mod percpu;
+pub mod priority;
+
+// F3: what is built on them.
+#[cfg(feature = "std")]
+pub mod counter;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub mod histogram;
+#[cfg(feature = "pool")]
+pub mod pool;
 
 pub mod docs;
 
@@ -37,15 +47,24 @@ pub mod testing;
 pub use bytemuck;
 pub use cacheline::{CACHE_LINE, CacheLine};
 pub use colocated::{CoLocated, Part};
+#[cfg(feature = "std")]
+pub use counter::{BatchedCounter, CounterRef, PerCpuCounter, PerCpuGauge};
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use counter::{CounterSet, StaticCounter, StaticGauge};
 pub use cpu::{CpuId, CpuMask, Lane};
-pub use error::{AllocError, AreaError, InitError, Moved};
+pub use error::{AllocError, AreaError, BatchError, BoundsError, InitError, Moved, OverLimit};
 pub use field::Field;
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use histogram::{HistogramSnapshot, PerCpuHistogram, StaticHistogram};
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use percpu::PerCpuStatic;
 #[cfg(feature = "std")]
 pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
+#[cfg(all(feature = "pool", not(corelocal_loom)))]
+pub use pool::PerCpuPool;
+pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]

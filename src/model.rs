@@ -1,6 +1,9 @@
 //! What the models of `loom-tests` reach of the inside. Not there but under `--cfg corelocal_loom`.
 
+pub use crate::counter::model::Batches;
 pub use crate::percpu::model::Groups;
+#[cfg(feature = "pool")]
+pub use crate::pool::model::{Head, Lane, Place, PoolLists};
 
 use crate::once::OncePtr;
 use crate::sys::memory;

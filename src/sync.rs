@@ -30,6 +30,23 @@ mod inner {
     pub(crate) use std::sync::Mutex;
 }
 
+/// Lets other threads run, for the `turn`th time: at first those that wait for this CPU, then for
+/// a millisecond whoever it is.
+#[cfg(feature = "std")]
+pub(crate) fn pause(turn: usize) {
+    #[cfg(all(corelocal_loom, feature = "loom"))]
+    {
+        let _ = turn;
+        loom::thread::yield_now();
+    }
+    #[cfg(not(all(corelocal_loom, feature = "loom")))]
+    if turn < 8 {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(core::time::Duration::from_millis(1));
+    }
+}
+
 pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use inner::*;
 
@@ -41,9 +58,9 @@ pub(crate) use inner::*;
 #[inline(always)]
 pub(crate) fn fence_after_rmw() {
     #[cfg(all(target_arch = "x86_64", not(any(corelocal_loom, miri))))]
-    core::sync::atomic::compiler_fence(Ordering::SeqCst); // [E6]
+    core::sync::atomic::compiler_fence(Ordering::SeqCst); // [E6, E31, E32]
     #[cfg(not(all(target_arch = "x86_64", not(any(corelocal_loom, miri)))))]
-    fence(Ordering::SeqCst); // [E6]
+    fence(Ordering::SeqCst); // [E6, E31, E32]
 }
 
 /// Stands for plain memory that atomics hand from thread to thread. Nothing at all, but under

@@ -38,7 +38,8 @@ fn scratch() -> PathBuf {
 fn build_library() -> Library {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--lib", "--offline", "--message-format=json", "--manifest-path"])
+        .args(["build", "--lib", "--offline", "--features=pool", "--message-format=json"])
+        .arg("--manifest-path")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
         .env("CARGO_TARGET_DIR", scratch())
         // The cases are compiled without them, and the two have to match.

@@ -50,6 +50,26 @@ fn everything(hits: &PerCpu<PerCpuCell<u64>>, stats: &PerCpu<Stats>) {
     black_box(SERVED.sum());
 }
 
+/// Also histograms: records, and snapshots in the place of earlier ones.
+#[test]
+fn histograms_take_nothing_from_the_heap() {
+    use corelocal::histogram::{Fixed, LogLinear, WithSum};
+    static SIZES: corelocal::StaticHistogram<496> = corelocal::StaticHistogram::new(LogLinear);
+    let mut snapshot = SIZES.snapshot();
+    let mut work = || {
+        SIZES.record(black_box(1500));
+        SIZES.snapshot_into(&mut snapshot);
+        let own = corelocal::PerCpuHistogram::<3, _>::new(WithSum(Fixed::new(&[10, 20])));
+        own.record_n(15, 3);
+        assert!(snapshot.quantile(1.0).is_ok_and(|range| range.contains(&1500)));
+        black_box((snapshot.cumulative().count(), snapshot.mean(), snapshot.sum_bounds()));
+    };
+    work(); // what is found out once a process is found out here
+    let before = ASKED.with(Cell::get);
+    (0..1000).for_each(|_| work());
+    assert_eq!(ASKED.with(Cell::get) - before, 0, "requests to the heap");
+}
+
 /// M4, <https://github.com/golang/go/issues/18802>: all that is allocated is allocated when an
 /// object is made. And that is not taken from the heap, which may itself be built on the crate.
 #[test]
@@ -66,6 +86,29 @@ fn operations_take_nothing_from_the_heap() {
     assert_eq!(ASKED.with(Cell::get) - before, 0, "requests to the heap");
     drop(black_box(vec![1]));
     assert_eq!(ASKED.with(Cell::get) - before, 1, "requests are counted");
+}
+
+/// Also counters: updates, sums, takes, and additions up to a limit and beyond.
+#[test]
+fn counters_take_nothing_from_the_heap() {
+    let counters = corelocal::CounterSet::try_new(2000).expect("there is memory");
+    let batched = corelocal::BatchedCounter::new();
+    let work = || {
+        let counter = counters.get(1999).expect("there are 2000");
+        counter.add(3);
+        assert_eq!((counter.sum(), counter.take()), (3, 3));
+        batched.add(100);
+        assert!(batched.limited_add(1, 200).is_ok() && batched.limited_add(150, 200).is_err());
+        assert!(batched.compare(101).is_eq() && batched.read() <= 200);
+        batched.sub(101);
+        let gauge = corelocal::PerCpuGauge::new();
+        gauge.dec();
+        assert_eq!(gauge.sum(), -1);
+    };
+    work(); // what is found out once a process is found out here
+    let before = ASKED.with(Cell::get);
+    (0..1000).for_each(|_| work());
+    assert_eq!(ASKED.with(Cell::get) - before, 0, "requests to the heap");
 }
 
 /// Calls about memory policy that were answered with EPERM.

@@ -2,7 +2,7 @@
 
 use crate::Sample;
 use crate::machine;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{hint, thread};
@@ -86,6 +86,35 @@ pub fn on_two(op: &Op, ops: u64) -> Sample {
     Sample { ops, elapsed: ours.elapsed.max(theirs.elapsed), rejected: 0 }
 }
 
+/// Does `ops` operations on this thread, while the second one does `other`, a few at a time, from
+/// before the first one to after the last one. Only the first thread's operations count.
+///
+/// # Panics
+///
+/// As [`on_two`].
+pub fn beside(op: impl FnOnce(u64), other: &Op, ops: u64) -> Sample {
+    /// At most so many more than are needed.
+    const FEW: u64 = 16;
+    let partner = partner().lock().unwrap_or_else(PoisonError::into_inner);
+    let (gate, over) = (Arc::new(Gate::default()), Arc::new(AtomicBool::new(false)));
+    let until_over: Op = {
+        let (other, over) = (Arc::clone(other), Arc::clone(&over));
+        Arc::new(move |_| {
+            // Relaxed: nothing is handed over by it.
+            while !over.load(Ordering::Relaxed) {
+                other(FEW);
+            }
+        })
+    };
+    let job = Job { op: until_over, ops: 1, gate: Arc::clone(&gate) };
+    partner.jobs.send(job).expect("the second thread is there");
+    gate.pass();
+    let ours = Sample::of(ops, || op(ops));
+    over.store(true, Ordering::Relaxed); // Relaxed: as above.
+    let theirs = partner.samples.recv().expect("the second thread answers");
+    if theirs.ops == 0 { Sample::REJECTED } else { ours }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +139,32 @@ mod tests {
             on_two(&op, 10);
             assert_eq!(done.load(Ordering::Relaxed), 20 * round);
         }
+    }
+    #[test]
+    fn the_other_thread_is_at_work_all_the_time() {
+        if !two_cpus() {
+            return;
+        }
+        let turns = Arc::new(AtomicUsize::new(0));
+        let other: Op = {
+            let turns = Arc::clone(&turns);
+            Arc::new(move |_| {
+                turns.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        // Ends only when the other one has made a hundred turns meanwhile.
+        let wait = |_| {
+            let first = turns.load(Ordering::Relaxed);
+            while turns.load(Ordering::Relaxed) < first + 100 {
+                thread::yield_now();
+            }
+        };
+        beside(wait, &other, 1);
+        let after = turns.load(Ordering::Relaxed);
+        assert!(after >= 100);
+        beside(|_| (), &other, 1);
+        let last = turns.load(Ordering::Relaxed);
+        thread::yield_now();
+        assert_eq!(turns.load(Ordering::Relaxed), last, "it works on");
     }
 }

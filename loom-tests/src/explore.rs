@@ -65,6 +65,19 @@ fn explore([quick, full]: [Option<usize>; 2], f: impl Fn() + Send + Sync + 'stat
     builder.check(f);
 }
 
+/// Runs `f` with thread number `i` of each model in it (the one that runs the model is 0) on the CPU
+/// `cpus[i]`, or on the last of them. Threads of a model are fibres of one system thread.
+pub fn on_cpus<const N: usize>(cpus: [Option<u32>; N], f: impl FnOnce()) {
+    let number = || {
+        // Not public but as text: `ThreadId(2)`.
+        let id = format!("{:?}", thread::current().id());
+        let digits = id.trim_start_matches("ThreadId(").trim_end_matches(')');
+        digits.parse::<usize>().expect("loom numbers its threads")
+    };
+    let source = || cpus[number().min(N - 1)];
+    corelocal::testing::with(corelocal::testing::Config::new().cpu_ids_from(source), f);
+}
+
 /// Something that one thread at a time may own: every [`touch`](Self::touch) must
 /// happen before the next one, or the model fails.
 #[derive(Debug, Default)]

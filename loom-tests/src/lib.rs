@@ -14,11 +14,17 @@ mod inner;
 #[path = "stress.rs"]
 mod inner;
 
+#[cfg(not(all(corelocal_loom, feature = "loom")))]
+pub mod history;
 pub mod owned;
+#[cfg(corelocal_loom)]
+pub mod pool;
+pub mod priorities;
 pub mod sections;
 
 pub use inner::{
-    Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, large_model, model, thread, touch,
+    Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, large_model, model, on_cpus,
+    thread, touch,
 };
 
 /// One thread's part in a model, with its own handle to what the threads share.

@@ -37,6 +37,11 @@ pub fn touch<T>(_copy: &T) {}
 /// Under loom: ends a run, and demands that nothing is mapped.
 pub fn finish() {}
 
+/// Runs `f`; which CPUs the threads are on is the machine's business.
+pub fn on_cpus<const N: usize>(_cpus: [Option<u32>; N], f: impl FnOnce()) {
+    f();
+}
+
 /// Something that one thread at a time may own. Here it notices two owners at the
 /// same moment; only under loom also a missing edge between one and the next.
 #[derive(Debug, Default)]

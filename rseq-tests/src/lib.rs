@@ -1,7 +1,8 @@
 //! What tests the restartable sequences need: lanes of their own, disturbance, work whose
 //! end state is known, and a way to run all of it over each implementation.
 //!
-//! The binaries: `stress` (the matrix), `exact` (one sum, many times over), `abort-everywhere`
+//! The binaries: `stress` (the matrix), `exact` (one sum, many times over), `pool` (objects that go
+//! round, and are drained meanwhile), `abort-everywhere`
 //! (a breakpoint at every instruction of every section), `elf-check` (for any binary with
 //! sections) and `machine` (what a machine with many CPUs and nodes gives, also while its CPUs
 //! go off and on).
@@ -15,6 +16,7 @@ pub mod exact;
 pub mod implementation;
 pub mod lanes;
 pub mod pages;
+pub mod pool;
 pub mod run;
 pub mod subjects;
 pub mod trace;

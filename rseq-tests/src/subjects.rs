@@ -161,6 +161,11 @@ impl Bench {
         // SAFETY:
         // - the lanes cover every CPU; what else is touched lives for the call.
         let push = || unsafe { sections.list_push::<Far, F>(list, node, 8, form) };
+        let capacity = Cell::new(1);
+        // SAFETY:
+        // - the lanes cover every CPU; what else is touched lives for the call.
+        let within =
+            || unsafe { sections.list_push_within::<Far, F>(list, node, 8, capacity.get(), form) };
         // SAFETY:
         // - the lanes cover every CPU; what else is touched lives for the call.
         let pop = || unsafe { sections.list_pop::<Far, F>(list, 8, form) };
@@ -173,6 +178,11 @@ impl Bench {
         self.subject("push", &push, 0..0, (self.committed(0), put(address)));
         self.subject("take", &take, 0..0, (self.committed(address), put(0)));
         self.subject("take, empty", &take, 0..0, (self.differs(0), |_: &mut Bytes| ()));
+        self.subject("push within", &within, 0..0, (self.committed(0), put(address)));
+        self.empty("push within, full", &within);
+        self.subject("pop", &pop, 0..0, (self.committed(address), put(0)));
+        capacity.set(0);
+        self.empty("push within nothing", &within);
     }
 
     #[inline(never)]

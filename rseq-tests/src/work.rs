@@ -25,6 +25,8 @@ pub enum Kind {
     Compare,
     /// `list_push`, `list_pop`, `list_take`.
     List,
+    /// The same with `list_push_within`.
+    Within,
     /// `stack_push`, `stack_pop`.
     Stack,
     /// `stack_push_batch`, `stack_pop_batch`.
@@ -35,13 +37,14 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Add,
         Self::AddByte,
         Self::Update,
         Self::Swap,
         Self::Compare,
         Self::List,
+        Self::Within,
         Self::Stack,
         Self::Batch,
         Self::Log,
@@ -51,11 +54,16 @@ impl Kind {
 /// How many nodes and values go round.
 pub const NODES: usize = 64;
 
+/// How many nodes a list whose nodes count holds.
+const WITHIN: u32 = 5;
+
 /// A thing that at most one thread may hold.
 #[repr(C)]
 #[derive(Debug, Default)]
 struct Node {
     next: AtomicUsize,
+    /// How many nodes lie from here to the end of a list whose nodes count.
+    depth: AtomicUsize,
     /// 1 while a thread holds it.
     held: AtomicUsize,
     /// 1 while it waits in no lane, since its lane was busy or full.
@@ -145,7 +153,7 @@ impl<I: Implementation> Work<I> {
             Kind::Update => self.update(),
             Kind::Swap => self.swap(),
             Kind::Compare => self.compare(),
-            Kind::List => self.list(),
+            Kind::List | Kind::Within => self.list(),
             Kind::Stack => self.stack(),
             Kind::Batch => self.batch(),
             Kind::Log => self.log(),
@@ -318,7 +326,13 @@ impl<I: Implementation> Work<I> {
         self.hold(node);
         let address = (&raw const self.nodes[node]).cast_mut().cast::<u8>();
         let _ = address.expose_provenance();
-        let put = some_form!(self, |form| settle!(on, list_push::<_>(list, address, next, form)));
+        let put = if self.kind == Kind::List {
+            some_form!(self, |form| settle!(on, list_push::<_>(list, address, next, form)))
+        } else {
+            some_form!(self, |form| {
+                settle!(on, list_push_within::<_>(list, address, next, WITHIN, form))
+            })
+        };
         if self.count(put).is_none() {
             self.park(node);
         }
@@ -423,7 +437,7 @@ impl<I: Implementation> Work<I> {
                 let want = expected as u8;
                 if sum == want { Ok(()) } else { Err(format!("{sum}, should be {want}")) }
             }
-            Kind::List => self.check_nodes(self.listed()?),
+            Kind::List | Kind::Within => self.check_nodes(self.listed()?),
             Kind::Stack | Kind::Batch => self.check_nodes(self.stacked()?),
             Kind::Log => {
                 let written = self.lanes.iter().map(|copy| copy.log.word.load(Ordering::Relaxed));
@@ -437,6 +451,7 @@ impl<I: Implementation> Work<I> {
         let mut found = Vec::new();
         for copy in self.lanes.iter() {
             let mut head = copy.lists[0].word.load(Ordering::Relaxed);
+            let begin = found.len();
             while head != 0 {
                 let node = self.node_at(head).ok_or("a list leads to no node")?;
                 found.push(node);
@@ -444,6 +459,16 @@ impl<I: Implementation> Work<I> {
                     return Err("a list is a ring".into());
                 }
                 head = self.nodes[node].next.load(Ordering::Relaxed);
+            }
+            if self.kind == Kind::Within {
+                let last = found[begin..].iter().rev();
+                let depths =
+                    last.map(|node| self.nodes[*node].depth.load(Ordering::Relaxed) as u32);
+                let depths: Vec<u32> = depths.collect();
+                if depths.iter().zip(1..=WITHIN).filter(|(a, b)| **a == *b).count() != depths.len()
+                {
+                    return Err(format!("a list of at most {WITHIN} counts {depths:?}"));
+                }
             }
         }
         Ok(found)

@@ -153,6 +153,10 @@ fn a_closed_guard_or_another_cpu_leaves_everything_as_it_was() {
                     settle!(imp, list_push::<_>(list, node, 8, $form)),
                     Outcome::$outcome
                 ));
+                assert!(matches!(
+                    settle!(imp, list_push_within::<_>(list, node, 8, 3, $form)),
+                    Outcome::$outcome
+                ));
                 assert!(matches!(settle!(imp, list_pop::<_>(list, 8, $form)), Outcome::$outcome));
                 assert!(matches!(settle!(imp, list_take::<_>(list, $form)), Outcome::$outcome));
                 assert!(matches!(
@@ -205,18 +209,47 @@ fn lists_and_stacks_do_what_a_vec_does() {
     struct Node {
         value: usize,
         next: usize,
+        depth: usize,
     }
+    const WITHIN: u32 = 6;
     fn body<I: Implementation>(on: I) {
         let cpu = stay();
         let lanes = Lanes::new(churn::cpus());
         let (list, stack) = (lanes.list(0), lanes.stack());
-        let mut nodes: Vec<Node> = (0..20).map(|value| Node { value, next: 77 }).collect();
+        let within = lanes.list(1);
+        let mut counted: Vec<*mut u8> = Vec::new();
+        let mut nodes: Vec<Node> =
+            (0..20).map(|value| Node { value, next: 77, depth: 99 }).collect();
         let addresses: Vec<*mut u8> =
             nodes.iter_mut().map(|node| (&raw mut *node).cast::<u8>()).collect();
         let mut free: Vec<*mut u8> = addresses.clone();
         let (mut listed, mut stacked) = (Vec::new(), Vec::new());
         for step in 0..20_000usize {
-            match random() % 13 {
+            match random() % 16 {
+                13 | 14 => {
+                    let Some(node) = free.pop() else { continue };
+                    let head = counted.last().map_or(0, |node: &*mut u8| node.addr());
+                    match settle!(on, list_push_within::<_>(within, node, 8, WITHIN, HERE)) {
+                        Outcome::Committed { value, .. } => {
+                            assert_eq!(value, head, "step {step}");
+                            counted.push(node);
+                            assert!(counted.len() <= WITHIN as usize, "step {step}");
+                        }
+                        Outcome::Differs { .. } => {
+                            assert_eq!(counted.len(), WITHIN as usize, "step {step}");
+                            free.push(node);
+                        }
+                        other => panic!("step {step}: {other:?}"),
+                    }
+                }
+                15 => match (settle!(on, list_pop::<_>(within, 8, HERE)), counted.pop()) {
+                    (Outcome::Committed { value, .. }, Some(node)) => {
+                        assert_eq!(value, node.addr(), "step {step}");
+                        free.push(node);
+                    }
+                    (Outcome::Differs { .. }, None) => {}
+                    other => panic!("step {step}: {other:?}"),
+                },
                 0..=3 => {
                     let Some(node) = free.pop() else { continue };
                     let head = listed.last().map_or(0, |node: &*mut u8| node.addr());

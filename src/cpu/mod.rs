@@ -10,4 +10,5 @@ pub use lane::Lane;
 #[cfg(feature = "std")]
 pub(crate) use list::list_bound;
 pub use list::{MAX_PARSED_ID, ParseCpuListError, ParseCpuListErrorKind};
+pub(crate) use mask::clear_blocks;
 pub use mask::{CpuMask, IntoIter, Iter};

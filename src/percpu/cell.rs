@@ -70,6 +70,22 @@ impl<W: Word> PerCpuCell<W> {
         // Relaxed: a cell orders nothing but itself.
         W::load(&self.0, Ordering::Relaxed)
     }
+
+    /// The value, and all that whoever replaced it saw before. For the spill lane's copy.
+    #[inline]
+    pub(super) fn load_replaced(&self) -> W {
+        // Acquire [E40]: pairs with the Release in `replace`. Updates between the two are
+        // read-modify-writes, which continue its release sequence.
+        W::load(&self.0, Ordering::Acquire)
+    }
+
+    /// Puts `new` there if it holds `current`; says whether it did. For the spill lane's copy.
+    #[inline]
+    pub(super) fn replace(&self, current: W, new: W) -> bool {
+        // Release [E40]: pairs with the Acquire in `load_replaced`: who sees `new` also sees what
+        // this thread saw of the other lanes.
+        new.compare_exchange(&self.0, current, Ordering::Release).is_ok()
+    }
 }
 
 /// A loom atomic is not valid in zeroed memory: a model constructs each cell.

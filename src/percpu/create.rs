@@ -107,7 +107,7 @@ pub(super) unsafe fn drop_lanes<T>(lane0: NonNull<T>, lanes: Range<usize>) {
 /// # Safety
 ///
 /// The bytes belong to the caller, in each of `lanes` lanes.
-unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
+pub(super) unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes: usize) {
     /// Words looked at together.
     const STEP: usize = 8;
     // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.

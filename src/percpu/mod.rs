@@ -22,6 +22,8 @@ mod raw;
 mod region;
 mod segment;
 #[cfg(not(corelocal_loom))]
+mod slice;
+#[cfg(not(corelocal_loom))]
 mod statics;
 mod stride;
 
@@ -32,6 +34,8 @@ pub use counters::Counters;
 pub use handle::PerCpuRef;
 pub use iter::{IntoIter, Iter, IterCpus, IterMut};
 pub use raw::PerCpuPtr;
+#[cfg(not(corelocal_loom))]
+pub(crate) use slice::PerCpuSlice;
 #[cfg(not(corelocal_loom))]
 pub use statics::PerCpuStatic;
 

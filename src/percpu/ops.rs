@@ -50,6 +50,22 @@ impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     }
 }
 
+/// The spill lane's copy is stored to by atomic read-modify-writes alone, so anybody may, from
+/// anywhere. The rooms above keep there what is of the whole object.
+impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
+    /// What the spill lane holds, and all that whoever replaced it saw before.
+    #[inline]
+    pub(crate) fn spilled(self) -> W {
+        self.spill().load_replaced()
+    }
+
+    /// Puts `new` into the spill lane if it holds `current`; says whether it did.
+    #[inline]
+    pub(crate) fn replace_spilled(self, current: W, new: W) -> bool {
+        self.spill().replace(current, new)
+    }
+}
+
 /// Where an operation without a guard, and on whichever CPU, took place; `Err` if it found another
 /// value than it compared with.
 #[inline(always)]

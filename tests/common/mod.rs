@@ -79,6 +79,20 @@ fn the_backend_is_told_and_is_the_one_that_this_machine_must_have() {
 
 /// Makes system calls `numbers` fail with `errno` in the child, libc's own start-up included.
 pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32) {
+    let install = refusal(numbers, errno);
+    // SAFETY: two system calls, and no allocation.
+    unsafe { before_exec(command, install) };
+}
+
+/// The same for this process, from here on and for ever.
+pub(crate) fn refuse_here(numbers: &[libc::c_long], errno: i32) {
+    refusal(numbers, errno)().expect("a filter can be installed");
+}
+
+fn refusal(
+    numbers: &[libc::c_long],
+    errno: i32,
+) -> impl FnMut() -> io::Result<()> + Send + Sync + 'static {
     let statement = |code: u32, k| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
     for number in numbers {
@@ -88,7 +102,7 @@ pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32
         program.push(statement(libc::BPF_RET | libc::BPF_K, answer));
     }
     program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
-    let install = move || {
+    move || {
         let program =
             libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
         // SAFETY: plain numbers.
@@ -96,9 +110,7 @@ pub(crate) fn refuse(command: &mut Command, numbers: &[libc::c_long], errno: i32
         let mode = libc::SECCOMP_MODE_FILTER;
         // SAFETY: `program` points to `len` instructions, which the kernel copies.
         checked(unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) })
-    };
-    // SAFETY: two system calls, and no allocation.
-    unsafe { before_exec(command, install) };
+    }
 }
 
 /// Says on the terminal, past the capture of output, why a test cannot run on this machine.
@@ -144,6 +156,24 @@ pub(crate) fn pin(cpu: u32) -> io::Result<()> {
     words[cpu as usize / 64] = 1 << (cpu % 64);
     // SAFETY: the call reads as many bytes as it is told, which the array has; 0 is this thread.
     checked(unsafe { libc::sched_setaffinity(0, size_of_val(&words), words.as_ptr().cast()) })
+}
+
+/// Runs `work` on four threads that change their CPU all the time.
+pub(crate) fn on_moving_threads(steps: u64, work: impl Fn(&mut Rng, u64) + Sync) {
+    let cpus = allowed();
+    let thread = |seed: u64| {
+        let mut rng = Rng::new(seed);
+        for step in 0..steps {
+            if step % 50 == 0 {
+                pin(cpus[rng.below(cpus.len())]).expect("an allowed CPU");
+            }
+            work(&mut rng, step);
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|seed| scope.spawn(move || thread(seed))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
 }
 
 /// How much more than usual a stress test shall do: `CORELOCAL_STRESS`, 1 without it.

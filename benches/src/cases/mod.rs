@@ -5,18 +5,35 @@
 
 mod add;
 mod allocate;
+mod counter;
 mod current_cpu;
 mod floors;
+mod histogram;
+mod neighbours;
 mod peers;
+mod pool;
+mod priority;
 mod raw;
 mod sections;
 mod sum;
+mod vectors;
 mod walk;
 
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 6] = ["current_cpu", "add", "sections", "allocate", "walk", "sum"];
+pub const GROUPS: [&str; 10] = [
+    "current_cpu",
+    "add",
+    "sections",
+    "allocate",
+    "walk",
+    "sum",
+    "counter",
+    "priority",
+    "histogram",
+    "pool",
+];
 
 /// A group's cases, none of them prepared yet.
 #[derive(Debug)]
@@ -49,9 +66,19 @@ pub fn group(name: &str) -> Option<Group> {
         "allocate" => (allocate::BASELINE, allocate::cases()),
         "walk" => (walk::BASELINE, walk::cases()),
         "sum" => (sum::BASELINE, sum::cases()),
+        "counter" => (counter::BASELINE, counter::cases()),
+        "priority" => (priority::BASELINE, priority::cases()),
+        "histogram" => (histogram::BASELINE, histogram::cases()),
+        "pool" => (pool::BASELINE, pool::cases()),
         _ => return None,
     };
-    let goals = if name == "sections" { sections::goals() } else { Vec::new() };
+    let goals = match name {
+        "sections" => sections::goals(),
+        "counter" => counter::goals(),
+        "priority" => priority::goals(),
+        "pool" => pool::goals(),
+        _ => Vec::new(),
+    };
     Some(Group { baseline, list, goals })
 }
 

@@ -21,7 +21,6 @@ pub(super) trait Counters: Send + Sync + Sized + 'static {
     fn new() -> Self;
     fn add(&self, which: usize);
     /// The sum over all threads; of this one, where others cannot be reached.
-    #[cfg_attr(not(test), allow(dead_code, reason = "asked for by the tests"))]
     fn sum(&self, which: usize) -> u64;
 
     /// `ops` adds to counter 0, or to all in turn (`mask` is then `COUNTERS - 1`).

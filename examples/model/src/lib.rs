@@ -9,10 +9,12 @@
 //! * [`Hierarchy`]: a private L1 and L2 for each core, a last level for all; counts hits and misses.
 //! * [`Params`]: sizes, read from a small text.
 //!
-//! Not modelled yet: coherence. A write neither invalidates other cores' copies nor costs a
-//! transfer; it is counted apart from the reads, and that is all.
+//! In a [`Hierarchy`] a write neither invalidates other cores' copies nor costs a transfer; it is
+//! counted apart from the reads, and that is all. What writes of several cores do to each other
+//! is the other half of this crate: [`coherence`], where caches have no bounds and lines move.
 
 mod cache;
+pub mod coherence;
 mod geometry;
 mod hierarchy;
 mod params;

@@ -1,5 +1,6 @@
 //! [`Params`]: a machine, read from a small text.
 
+use crate::coherence::MachineError;
 use crate::{Geometry, GeometryError};
 use std::fmt;
 use std::str::FromStr;
@@ -57,6 +58,8 @@ pub enum ParamError {
         /// Why not.
         error: GeometryError,
     },
+    /// Sockets, cores and threads that make no machine.
+    Machine(MachineError),
 }
 
 impl fmt::Display for ParamError {
@@ -64,6 +67,7 @@ impl fmt::Display for ParamError {
         match self {
             Self::Syntax { line, message } => write!(f, "line {line}: {message}"),
             Self::Geometry { level, error } => write!(f, "{level}: {error}"),
+            Self::Machine(error) => write!(f, "{error}"),
         }
     }
 }
@@ -73,6 +77,7 @@ impl std::error::Error for ParamError {
         match self {
             Self::Syntax { .. } => None,
             Self::Geometry { error, .. } => Some(error),
+            Self::Machine(error) => Some(error),
         }
     }
 }
@@ -145,18 +150,18 @@ impl Settings {
     }
 }
 
-fn once<T>(setting: &mut Option<T>, value: T) -> Result<(), String> {
+pub(crate) fn once<T>(setting: &mut Option<T>, value: T) -> Result<(), String> {
     match setting.replace(value) {
         None => Ok(()),
         Some(_) => Err("set a second time".into()),
     }
 }
 
-fn at_least_one(word: &str) -> Result<usize, String> {
+pub(crate) fn at_least_one(word: &str) -> Result<usize, String> {
     number(word).and_then(|n| if n == 0 { Err("0: at least 1".into()) } else { Ok(n) })
 }
 
-fn number(word: &str) -> Result<usize, String> {
+pub(crate) fn number(word: &str) -> Result<usize, String> {
     word.parse().map_err(|_| format!("{word:?} is no number"))
 }
 

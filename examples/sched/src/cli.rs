@@ -2,12 +2,14 @@
 
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::trace;
 use crate::tree::{Tree, TreeError, cgroup, listing};
 use clap::{Args, Parser, Subcommand};
 use corelocal::Area;
-use model::Params;
+use model::Params as Caches;
+use model::coherence::Machine as Model;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,6 +30,8 @@ pub enum Command {
     Tree(TreeArgs),
     /// Write a live hierarchy of cgroups as a listing that `tree --from` reads.
     Save(SaveArgs),
+    /// Compare the layouts of the priority vector: coherence misses in a model, time on this machine.
+    Rt(RtArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
 }
@@ -87,6 +91,60 @@ pub struct SaveArgs {
     /// Where to write; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `sched rt`.
+#[derive(Debug, Args)]
+pub struct RtArgs {
+    /// Machines, latencies and workloads; the file of the repository by default.
+    #[arg(long, value_name = "FILE")]
+    pub params: Option<PathBuf>,
+    /// Only machines with this many CPUs.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<usize>,
+    /// Write pictures of the hottest lines of each layout into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// A tenth of the operations, one seed, and few samples: a check that it works.
+    #[arg(long)]
+    pub quick: bool,
+}
+
+impl RtArgs {
+    /// What is to be modelled.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the input.
+    pub fn params(&self) -> Result<Params, String> {
+        let mut params = match &self.params {
+            None => Params::parse(FIXED),
+            Some(file) => {
+                let said = |what: String| format!("{}: {what}", file.display());
+                let text = fs::read_to_string(file).map_err(|error| said(error.to_string()))?;
+                Params::parse(&text).map_err(said)
+            }
+        }?;
+        if let Some(cpus) = self.cpus {
+            let known: Vec<usize> = params.machines.iter().map(Model::cpus).collect();
+            params.machines.retain(|machine| machine.cpus() == cpus);
+            if params.machines.is_empty() {
+                return Err(format!("--cpus {cpus}: the parameters have machines of {known:?}"));
+            }
+        }
+        if self.quick {
+            params.seeds.truncate(1);
+            for operations in
+                [&mut params.warm_up, &mut params.operations, &mut params.timed_operations]
+            {
+                *operations = operations.div_ceil(10);
+            }
+        }
+        Ok(params)
+    }
 }
 
 /// Arguments of `sched layout`.
@@ -201,8 +259,8 @@ impl TreeArgs {
         tree: &Tree,
     ) -> Result<Option<trace::Config>, String> {
         let mut params = match &self.params {
-            Some(path) => read_params(path)?,
-            None => Params::parse(trace::MACHINE).map_err(|error| error.to_string())?,
+            Some(path) => read_caches(path)?,
+            None => Caches::parse(trace::MACHINE).map_err(|error| error.to_string())?,
         };
         match self.cpus {
             Some(0) if self.untimed => return Err("--cpus 0 --untimed: nothing is left".to_owned()),
@@ -227,10 +285,10 @@ impl TreeArgs {
 }
 
 /// A machine from a file's text, with the file's name before what is wrong with it.
-fn read_params(path: &Path) -> Result<Params, String> {
+fn read_caches(path: &Path) -> Result<Caches, String> {
     let said = |what: &dyn core::fmt::Display| format!("{}: {what}", path.display());
     let text = fs::read_to_string(path).map_err(|error| said(&error))?;
-    Params::parse(&text).map_err(|error| said(&error))
+    Caches::parse(&text).map_err(|error| said(&error))
 }
 
 /// Whether so many layouts fit the memory that is there, before any of it is taken.

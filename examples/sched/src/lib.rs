@@ -6,6 +6,7 @@
 //! cargo run --release -p sched -- tree --cgroup DIR          # this machine's own groups
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
+//! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! ```
 //!
@@ -22,6 +23,7 @@
 //! | [`ops`] | the walks |
 //! | [`measure`] | the harness: runs, samples, intervals |
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
+//! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
 //! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
@@ -36,6 +38,7 @@ pub mod model;
 pub mod ops;
 pub mod report;
 pub mod rng;
+pub mod rt;
 pub mod structs;
 pub mod trace;
 pub mod tree;

@@ -2,15 +2,17 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use sched::cli::{Cli, Command, LayoutArgs, SaveArgs, TreeArgs};
+use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
 use sched::report::{Report, json, table};
+use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
 use sched::trace::trace;
 use sched::tree::{cgroup, listing};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit status of bad input.
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Tree(args) => tree(args),
         Command::Save(args) => save(args),
+        Command::Rt(args) => rt(args),
         Command::Layout(args) => layout(args),
     };
     match done {
@@ -98,6 +101,57 @@ fn save(args: &SaveArgs) -> Result<(), Failure> {
             .and_then(|mut file| file.write_all(&text))
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display()))),
     }
+}
+
+fn rt(args: &RtArgs) -> Result<(), Failure> {
+    let params = args.params().map_err(Failure::Input)?;
+    let mut tables = Vec::new();
+    for machine in &params.machines {
+        for mix in Mix::ALL {
+            eprintln!("{}, {} CPUs", mix.name(), machine.cpus());
+            tables.push(Table::model(*machine, mix, false, &params));
+        }
+        eprintln!("Mix50, {} CPUs, with the fields around the vector", machine.cpus());
+        tables.push(Table::model(*machine, Mix::Mix50, true, &params));
+        eprintln!("the layouts by level, {} CPUs, access by access", machine.cpus());
+        tables.extend(Mix::ALL.map(|mix| Table::mixed(*machine, mix, &params)));
+    }
+    if let Some(directory) = &args.svg {
+        pictures(directory, &params)?;
+    }
+    eprintln!("this machine's threads");
+    let machine = Machine::current();
+    let (rounds, pairs) = if args.quick { (2, 20_000) } else { (15, 50_000) };
+    let threads = time(&machine, rounds, pairs).map_err(Failure::System)?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let report = rt::Report { machine, command, tables, threads };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
+    } else {
+        rt::print(&report, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
+}
+
+/// A heat map of each layout under Mix50 on the largest machine.
+fn pictures(directory: &Path, params: &Params) -> Result<(), Failure> {
+    let Some(machine) = params.machines.last() else { return Ok(()) };
+    let question = Question {
+        machine: *machine,
+        mix: Mix::Mix50,
+        search: Search::All,
+        params,
+        around: true,
+        interleaved: false,
+    };
+    for design in Design::ALL.into_iter().filter(|design| design.is_for(Mix::Mix50)) {
+        let name = design.name().to_lowercase().replace(['<', '>'], "");
+        let file = directory.join(format!("mix50-{name}.svg"));
+        fs::write(&file, design.heat_map(question))
+            .map_err(|error| Failure::Input(format!("{}: {error}", file.display())))?;
+    }
+    Ok(())
 }
 
 fn layout(args: &LayoutArgs) -> Result<(), Failure> {

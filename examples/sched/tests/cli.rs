@@ -39,7 +39,8 @@ fn bad_input_is_one_line_and_status_two() {
     let empty = listing("empty", "# nothing\n");
     fs::create_dir(path("plain")).unwrap();
     let ways = listing("ways", "l2 1M 16\nl1 32K\n");
-    let cases: [(&[&str], &str); 29] = [
+    let params = listing("params", "machine 8 1 4 2\nhit 1\nhit 1\n");
+    let cases: [(&[&str], &str); 32] = [
         (&["tree", "--params", &path("missing")], "missing: No such file or directory"),
         (&["tree", "--params", &ways], "ways: line 2: \"l1 32K\" is none of"),
         (&["tree", "--cpus", "-1"], "-1"),
@@ -65,6 +66,9 @@ fn bad_input_is_one_line_and_status_two() {
         (&["tree", "--lanes", "1000000000"], "MiB"),
         (&["tree", "--width", "1", "--depth", "1", "--lanes", "100000"], "--lanes 100000"),
         (&["tree", "--runs", "0"], "--runs 0"),
+        (&["rt", "--cpus", "7"], "machines of [8, 64, 480]"),
+        (&["rt", "--params", &params], "line 3: hit is set a second time"),
+        (&["rt", "--params", &path("missing")], "No such file or directory"),
         (&["tree", "--width", "ten"], "ten"),
         (&["layout", "--kernel", "6.15"], "6.15"),
         (&["layout", "--svg", &path("missing/file")], "missing/file: No such file or directory"),
@@ -204,6 +208,20 @@ fn a_saved_hierarchy_is_walked_elsewhere() {
         let shape = ["groups", "width", "depth"].map(|key| tree[key].as_u64().unwrap());
         assert_eq!(shape, [3, 2, 2]);
     }
+}
+
+#[test]
+fn the_layouts_of_the_priority_vector_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let pictures = dir.path().to_str().unwrap();
+    let output = sched(&["rt", "--quick", "--cpus", "8", "--svg", pictures]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for words in ["Mix50, 8 CPUs, with the fields around it", "ByCpu<64>, find_any", "Padded / "] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let picture = fs::read_to_string(dir.path().join("mix50-packed.svg")).unwrap();
+    assert!(picture.contains("count[0]"));
 }
 
 #[test]

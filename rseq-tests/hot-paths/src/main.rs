@@ -1,9 +1,18 @@
 //! Functions that are one operation each: `rseq-tests/tests/hot_paths.rs` reads their code.
 
-use corelocal::{CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, per_cpu};
+use corelocal::histogram::{HistogramRef, LogLinear};
+use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
+use corelocal::{
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
+    StaticHistogram, per_cpu,
+};
 use std::hint::black_box;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
+
+static EVENTS: StaticCounter = StaticCounter::new();
+
+static LATENCY: StaticHistogram<100> = StaticHistogram::new(LogLinear);
 
 type Cell = PerCpuRef<'static, PerCpuCell<u64>>;
 
@@ -42,16 +51,76 @@ fn hot_compare_exchange(cell: Cell, current: u64, new: u64) -> (Lane, Result<u64
     cell.compare_exchange(current, new)
 }
 
+#[inline(never)]
+fn hot_counter_add(counter: CounterRef<'static>, value: u64) {
+    counter.add(value);
+}
+
+#[inline(never)]
+fn hot_counter_add_static(value: u64) {
+    EVENTS.add(value);
+}
+
+#[inline(never)]
+fn hot_batched_add(counter: &BatchedCounter, value: i64) {
+    counter.add(value);
+}
+
+#[inline(never)]
+fn hot_record(histogram: HistogramRef<'static, 100, LogLinear>, value: u64) {
+    histogram.record(value);
+}
+
+#[inline(never)]
+fn hot_record_static(value: u64) {
+    LATENCY.record(value);
+}
+
+type Object = [u64; 8];
+
+#[inline(never)]
+fn hot_pool_get(pool: &PerCpuPool<Object>) -> Pooled<'_, Object> {
+    pool.get()
+}
+
+#[inline(never)]
+fn hot_pool_get_idle(pool: &PerCpuPool<Object>) -> Option<Pooled<'_, Object>> {
+    pool.get_idle()
+}
+
+#[inline(never)]
+fn hot_pool_put(object: Pooled<'_, Object>) {
+    drop(object);
+}
+
+static POOL: StaticPool<Object> = StaticPool::new(|| PerCpuPool::new(|| [0; 8]));
+
+#[inline(never)]
+fn hot_pool_get_static() -> Pooled<'static, Object> {
+    POOL.get()
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
     hot_add(black_box(cell), black_box(1));
     hot_add_static(black_box(1));
     hot_add_byte(black_box(byte), black_box(1));
+    hot_counter_add(black_box(EVENTS.as_ref()), black_box(1));
+    hot_counter_add_static(black_box(1));
+    hot_batched_add(black_box(&BatchedCounter::new()), black_box(1));
+    hot_record(black_box(LATENCY.as_ref()), black_box(1));
+    hot_record_static(black_box(1));
     let there = hot_add_on(black_box(cell), black_box(CpuId::new(0)), black_box(1));
     let (lane, _) = black_box(hot_fetch_add(black_box(cell), black_box(1)));
     black_box(hot_swap(black_box(cell), black_box(7)));
     let _ = black_box(hot_compare_exchange(black_box(cell), black_box(7), black_box(7)));
+    let pool = PerCpuPool::new(|| [0; 8]);
+    for _ in 0..2 {
+        hot_pool_put(black_box(hot_pool_get(black_box(&pool))));
+        black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
+        std::mem::forget(black_box(hot_pool_get_static()));
+    }
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }

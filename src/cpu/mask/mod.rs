@@ -12,6 +12,9 @@ use core::hash::{Hash, Hasher};
 
 const BITS: usize = u64::BITS as usize;
 
+/// Words that are cleared at once.
+const BLOCK: usize = 8;
+
 /// A set of CPUs, as large as its highest id asks for.
 ///
 /// A plain value: it makes no system calls and knows no machine. It takes one bit
@@ -51,6 +54,16 @@ fn cpu_at(word: usize, bit: u32) -> CpuId {
     CpuId::new((word * BITS) as u32 + bit)
 }
 
+/// Clears words that are whole blocks, as [`CpuMask::zeroed`] gives them out.
+///
+/// Four stores a block, where `memset` is a call, and its wide stores stall a load that follows.
+#[inline]
+pub(crate) fn clear_blocks(words: &mut [u64]) {
+    for block in words.chunks_exact_mut(BLOCK) {
+        block.copy_from_slice(&[0; BLOCK]);
+    }
+}
+
 impl CpuMask {
     /// The empty set. Allocates nothing.
     #[inline]
@@ -60,7 +73,7 @@ impl CpuMask {
 
     /// The empty set, with room for the ids below `bound`: inserting those allocates nothing.
     pub fn with_bound(bound: usize) -> Self {
-        Self { words: Vec::with_capacity(bound.div_ceil(BITS)) }
+        Self { words: Vec::with_capacity(bound.div_ceil(BITS).next_multiple_of(BLOCK)) }
     }
 
     /// The CPUs `0..count`.
@@ -100,9 +113,9 @@ impl CpuMask {
         self.words[low] |= from_first;
         // Copied in blocks, not filled: that is fast in debug builds, too, and a hostile
         // list can ask for many long runs.
-        const BLOCK: [u64; 64] = [u64::MAX; 64];
-        for block in self.words[low + 1..high].chunks_mut(BLOCK.len()) {
-            block.copy_from_slice(&BLOCK[..block.len()]);
+        const ONES: [u64; 64] = [u64::MAX; 64];
+        for block in self.words[low + 1..high].chunks_mut(ONES.len()) {
+            block.copy_from_slice(&ONES[..block.len()]);
         }
         self.words[high] |= to_last;
     }
@@ -210,6 +223,29 @@ impl CpuMask {
         self.words.extend(words);
         // Ids are 32-bit numbers: words beyond the last id name nothing.
         self.words.truncate(1 << (32 - BITS.trailing_zeros()));
+    }
+
+    /// Adds the CPUs `64 * at..` whose bits are set in `word`; allocates only if there is no room.
+    #[inline]
+    pub(crate) fn insert_word(&mut self, at: usize, word: u64) {
+        if word != 0 {
+            if at >= self.words.len() {
+                self.words.resize(at + 1, 0);
+            }
+            self.words[at] |= word;
+        }
+    }
+
+    /// Empties the set, and gives out its words: at least so many, in whole blocks, all zero.
+    /// Allocates only if there is no room.
+    #[inline]
+    pub(crate) fn zeroed(&mut self, words: usize) -> &mut [u64] {
+        let words = words.next_multiple_of(BLOCK);
+        if self.words.len() != words {
+            self.words.resize(words, 0);
+        }
+        clear_blocks(&mut self.words);
+        &mut self.words
     }
 
     fn trimmed(&self) -> &[u64] {

@@ -241,6 +241,31 @@ pub trait Anchored: Copy {
         form: F,
     ) -> Outcome<usize>;
 
+    /// As [`list_push`](Self::list_push), on a list whose nodes count those below them.
+    ///
+    /// ```text
+    /// head = p.word
+    /// depth = if head != 0 { *(head + next + WORD) as u32 } else { 0 }
+    ///                              -> Differs unless depth < capacity
+    /// *(node + next) = head        the node is still the caller's
+    /// *(node + next + WORD) as u32 = depth + 1
+    /// commit p.word = node         returns head (0: the list was empty)
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// See [`Contract`] and [`list_push`](Self::list_push); `WORD` is a pointer's size. The four
+    /// bytes there are writable, too, and those of every node in the list say how many nodes lie
+    /// below it, itself included.
+    unsafe fn list_push_within<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        node: *mut u8,
+        next: usize,
+        capacity: u32,
+        form: F,
+    ) -> Outcome<usize>;
+
     /// ```text
     /// head = p.word                -> Differs if 0
     /// rest = *(head + next)

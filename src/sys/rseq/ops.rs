@@ -286,6 +286,8 @@ entry! { Words:
 
 entry! { Anchored:
     list_push, ListPush<>, (anchor: *mut Anchor, node: *mut u8, next: usize) -> usize;
+    list_push_within, ListPushWithin<>,
+        (anchor: *mut Anchor, node: *mut u8, next: usize, capacity: u32) -> usize;
     list_pop, ListPop<>, (anchor: *mut Anchor, next: usize) -> usize;
     list_take, ListTake<>, (anchor: *mut Anchor) -> usize;
     stack_push, StackPush<>, (stack: Stack, value: usize) -> usize;

@@ -42,6 +42,40 @@ impl<T: Stepped> Anchored for T {
     }
 
     #[inline(always)]
+    unsafe fn list_push_within<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        node: *mut u8,
+        next: usize,
+        capacity: u32,
+        form: F,
+    ) -> Outcome<usize> {
+        let count = next + size_of::<usize>();
+        let push = |_: *mut u8, head: usize| {
+            let mut depth = 0;
+            if head != 0 {
+                let there = ptr::with_exposed_provenance::<u8>(head).wrapping_add(count);
+                // SAFETY:
+                // - the node is in the list, and counts.
+                depth = unsafe { there.cast::<u32>().read_unaligned() };
+            }
+            if depth >= capacity {
+                return Err(head);
+            }
+            // SAFETY:
+            // - the node is the caller's own, and has a word there.
+            unsafe { node.wrapping_add(next).cast::<usize>().write_unaligned(head) };
+            // SAFETY:
+            // - the same of the count.
+            unsafe { node.wrapping_add(count).cast::<u32>().write_unaligned(depth + 1) };
+            Ok((node.expose_provenance(), head))
+        };
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.anchored::<S, F>(anchor, form, push) }
+    }
+
+    #[inline(always)]
     unsafe fn list_pop<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,

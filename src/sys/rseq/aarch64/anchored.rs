@@ -32,6 +32,40 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     }
 
     #[inline(always)]
+    unsafe fn list_push_within<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        node: *mut u8,
+        next: usize,
+        capacity: u32,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S, POINTER;
+            compares [
+                "ldr {r}, [{p}]",
+                point!("4"),
+                "mov {a:w}, 0",
+                "cbz {r}, 82f",
+                "add {b}, {r}, {next}",
+                "ldr {a:w}, [{b}, 8]",
+                "82: cmp {a:w}, {capacity:w}",
+                "b.hs 78f",
+                "add {b}, {node}, {next}",
+                "str {r}, [{b}]",
+                point!("5"),
+                "add {a:w}, {a:w}, 1",
+                "str {a:w}, [{b}, 8]",
+                point!("6"),
+            ],
+            commit!("node");
+            word = in(reg) anchor, node = in(reg) node, next = in(reg) next,
+            capacity = in(reg) capacity,
+        }
+        .map(|head| head as usize)
+    }
+
+    #[inline(always)]
     unsafe fn list_pop<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,

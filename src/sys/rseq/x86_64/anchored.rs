@@ -29,6 +29,39 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     }
 
     #[inline(always)]
+    unsafe fn list_push_within<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        node: *mut u8,
+        next: usize,
+        capacity: u32,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "mov {r}, qword ptr [{word} + {p}]",
+                point!("4"),
+                "xor {a:e}, {a:e}",
+                "test {r}, {r}",
+                "jz 82f",
+                "mov {a:e}, dword ptr [{r} + {next} + 8]",
+                "82: cmp {a:e}, {capacity:e}",
+                "jae 78f",
+                "mov qword ptr [{node} + {next}], {r}",
+                point!("5"),
+                "add {a:e}, 1",
+                "mov dword ptr [{node} + {next} + 8], {a:e}",
+                point!("6"),
+            ],
+            "mov qword ptr [{word} + {p}], {node}";
+            word = in(reg) anchor, node = in(reg) node, next = in(reg) next,
+            capacity = in(reg) capacity,
+        }
+        .map(|head| head as usize)
+    }
+
+    #[inline(always)]
     unsafe fn list_pop<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,

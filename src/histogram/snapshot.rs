@@ -1,0 +1,304 @@
+//! [`HistogramSnapshot`]: a histogram's counts as plain numbers.
+
+use super::LogLinear;
+use super::buckets::Buckets;
+use super::buckets::sealed::Sum;
+use super::rank::rank;
+use crate::percpu::PerCpuCell;
+use alloc::boxed::Box;
+use alloc::vec;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+/// How many values a histogram had in each bucket.
+///
+/// Plain numbers, which nobody changes. Made by
+/// [`PerCpuHistogram::snapshot`](super::PerCpuHistogram::snapshot).
+///
+/// ```
+/// use corelocal::PerCpuHistogram;
+/// use corelocal::histogram::{Fixed, QuantileError};
+///
+/// let latency = PerCpuHistogram::<4, _>::new(Fixed::new(&[1, 10, 100]));
+/// assert_eq!(latency.snapshot().quantile(0.5), Err(QuantileError::Empty));
+/// let before = latency.snapshot();
+/// [0, 3, 4, 5, 70].into_iter().for_each(|value| latency.record(value));
+///
+/// let now = latency.snapshot();
+/// assert_eq!(now.quantile(0.5), Ok(2..=10)); // the third of five values is one of these
+/// assert_eq!(now.iter().collect::<Vec<_>>(), [(1, 1), (10, 3), (100, 1), (u64::MAX, 0)]);
+/// assert_eq!(now.since(&before)?, now);      // what came in between
+/// # Ok::<(), corelocal::histogram::SnapshotError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct HistogramSnapshot<const N: usize, B: Buckets<N> = LogLinear> {
+    buckets: B,
+    counts: Box<[u64]>,
+    /// The sum of the values, where one is kept.
+    sum: Option<u64>,
+}
+
+impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
+    /// No values: what merging begins with.
+    pub fn empty(buckets: B) -> Self {
+        Self { buckets, counts: vec![0; N].into_boxed_slice(), sum: B::Sum::OF_NONE }
+    }
+
+    pub(super) fn clear(&mut self, buckets: B, sum: Option<u64>) {
+        self.buckets = buckets;
+        self.counts.fill(0);
+        self.sum = sum;
+    }
+
+    pub(super) fn add_lane(&mut self, lane: &[PerCpuCell<u64>; N]) {
+        for (count, cell) in self.counts.iter_mut().zip(lane) {
+            *count = count.wrapping_add(cell.load());
+        }
+    }
+
+    /// Where the buckets end.
+    pub fn buckets(&self) -> &B {
+        &self.buckets
+    }
+
+    /// The buckets' counts, in ascending order of the values. The last one is the overflow bucket's.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// The number of values, in all buckets. Wraps, as each count does, at 2^64.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, count| sum.wrapping_add(*count))
+    }
+
+    fn total(&self) -> u128 {
+        self.counts.iter().map(|&count| u128::from(count)).sum()
+    }
+
+    /// The exact sum of the values, modulo 2^64; `None` without [`WithSum`](super::WithSum).
+    pub fn sum(&self) -> Option<u64> {
+        self.sum
+    }
+
+    /// What the sum of the values is at least, and at most, by the buckets alone.
+    ///
+    /// A value in the overflow bucket can be `u64::MAX`.
+    pub fn sum_bounds(&self) -> RangeInclusive<u128> {
+        let (mut least, mut most) = (0_u128, 0_u128);
+        for (range, count) in self.occupied() {
+            least = least.saturating_add(u128::from(*range.start()) * u128::from(count));
+            most = most.saturating_add(u128::from(*range.end()) * u128::from(count));
+        }
+        least..=most
+    }
+
+    /// The mean of the values: exact but for rounding with [`WithSum`](super::WithSum), else taking
+    /// each for the middle of its bucket.
+    ///
+    /// With [`LogLinear`] buckets the mean is then off by at most half of
+    /// [`RELATIVE_ERROR`](LogLinear::RELATIVE_ERROR). `None` without values; and without a sum also
+    /// where there are some in the overflow bucket, which has no middle.
+    pub fn mean(&self) -> Option<f64> {
+        let total = self.total();
+        let overflow = self.counts.last().is_some_and(|&count| count > 0);
+        let sum = match self.sum {
+            _ if total == 0 => return None,
+            Some(sum) => sum as f64,
+            None if overflow => return None,
+            None => {
+                let bounds = self.sum_bounds();
+                (*bounds.start() as f64 + *bounds.end() as f64) / 2.0
+            }
+        };
+        Some(sum / total as f64)
+    }
+
+    /// The values among which the smallest one is; `None` if there is none.
+    pub fn min(&self) -> Option<RangeInclusive<u64>> {
+        self.occupied().next().map(|(range, _)| range)
+    }
+
+    /// The values among which the largest one is; `None` if there is none.
+    pub fn max(&self) -> Option<RangeInclusive<u64>> {
+        self.occupied().last().map(|(range, _)| range)
+    }
+
+    /// The values among which the quantile `q` is: the bucket of the value with the *nearest rank*
+    /// `ceil(q * count)`, the smallest that a share of `q` of all values does not exceed.
+    ///
+    /// `q` is from 0 (the smallest value) to 1 (the largest), 0.99 the 99th percentile. The value
+    /// itself is not known, but it is one of the range, so `end()` is a bound that it does not
+    /// exceed. With [`LogLinear`] buckets, any number of the range differs from it by less than
+    /// [`RELATIVE_ERROR`](LogLinear::RELATIVE_ERROR); the overflow bucket's range, which ends at
+    /// `u64::MAX`, says that the buckets were too few. `q` is not rounded: 0.07 of 100 values is the
+    /// seventh.
+    ///
+    /// # Errors
+    ///
+    /// [`QuantileError`]: `q` is not from 0 to 1, or there are no values.
+    pub fn quantile(&self, q: f64) -> Result<RangeInclusive<u64>, QuantileError> {
+        if !(0.0..=1.0).contains(&q) {
+            return Err(QuantileError::NotAShare(q));
+        }
+        let total = self.total();
+        let mut left = if total == 0 { return Err(QuantileError::Empty) } else { rank(q, total) };
+        for (range, count) in self.occupied() {
+            if left <= u128::from(count) {
+                return Ok(range);
+            }
+            left -= u128::from(count);
+        }
+        unreachable!("a rank is at most the number of values");
+    }
+
+    /// Each bucket that has values: which these are, and how many.
+    pub fn occupied(&self) -> impl Iterator<Item = (RangeInclusive<u64>, u64)> {
+        let counted = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        counted.filter_map(|(index, &count)| Some((self.buckets.range(index)?, count)))
+    }
+
+    /// Each bucket's largest value and its count. The last one's is `u64::MAX`, which for
+    /// Prometheus is `+Inf`.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, u64)> {
+        let end = |index| self.buckets.range(index).map_or(u64::MAX, |range| *range.end());
+        self.counts.iter().enumerate().map(move |(index, &count)| (end(index), count))
+    }
+
+    /// As [`iter`](Self::iter), each with the counts before it: how many values are at most so
+    /// large.
+    pub fn cumulative(&self) -> impl ExactSizeIterator<Item = (u64, u64)> {
+        let mut so_far = 0_u64;
+        self.iter().map(move |(end, count)| {
+            so_far = so_far.wrapping_add(count);
+            (end, so_far)
+        })
+    }
+
+    /// Adds the counts of `other`, of another histogram or another process.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`], with nothing changed: the buckets end elsewhere, or there are 2^64 values
+    /// or more together.
+    pub fn merge(&mut self, other: &Self) -> Result<(), SnapshotError> {
+        self.same_buckets(other)?;
+        if self.total() + other.total() > u128::from(u64::MAX) {
+            return Err(SnapshotError::TooMany);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.sum = self.sum.zip(other.sum).map(|(sum, more)| sum.wrapping_add(more));
+        Ok(())
+    }
+
+    /// What came since `earlier`, a snapshot of the same histogram.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`]: the buckets end elsewhere, or one of them had more values earlier.
+    pub fn since(&self, earlier: &Self) -> Result<Self, SnapshotError> {
+        self.same_buckets(earlier)?;
+        let mut rest = self.clone();
+        for (bucket, (count, before)) in rest.counts.iter_mut().zip(&earlier.counts).enumerate() {
+            let (now, before) = (*count, *before);
+            let left = now.checked_sub(before);
+            *count = left.ok_or(SnapshotError::NotEarlier { bucket, before, now })?;
+        }
+        rest.sum = self.sum.zip(earlier.sum).map(|(sum, before)| sum.wrapping_sub(before));
+        Ok(rest)
+    }
+
+    fn same_buckets(&self, other: &Self) -> Result<(), SnapshotError> {
+        if self.buckets == other.buckets {
+            return Ok(());
+        }
+        let ends = self.iter().zip(other.iter()).map(|((here, _), (there, _))| (here, there));
+        let differs = ends.enumerate().find(|(_, (here, there))| here != there);
+        match differs {
+            Some((bucket, (here, there))) => {
+                Err(SnapshotError::OtherBuckets { bucket, here, there })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl<const N: usize, B: Buckets<N>> fmt::Debug for HistogramSnapshot<N, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HistogramSnapshot")
+            .field("buckets", &N)
+            .field("count", &self.count())
+            .field("sum", &self.sum)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Two snapshots cannot be added, or subtracted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// They are of histograms with different bounds.
+    OtherBuckets {
+        /// The first bucket that differs, from 0.
+        bucket: usize,
+        /// Its largest value in the snapshot that was called.
+        here: u64,
+        /// Its largest value in the other one.
+        there: u64,
+    },
+    /// Together they have 2^64 values or more.
+    TooMany,
+    /// The one that should be the earlier one has more values in a bucket.
+    NotEarlier {
+        /// The first such bucket, from 0.
+        bucket: usize,
+        /// Its count in what should be the earlier one.
+        before: u64,
+        /// Its count in the other one.
+        now: u64,
+    },
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::OtherBuckets { bucket, here, there } => write!(
+                f,
+                "bucket {bucket} ends at {here} here and at {there} there; only snapshots with the \
+                 same bounds can be added"
+            ),
+            Self::TooMany => f.write_str("there are 2^64 values or more; add fewer snapshots"),
+            Self::NotEarlier { bucket, before, now } => write!(
+                f,
+                "bucket {bucket} has {now} values and had {before}; subtract the earlier snapshot \
+                 of the same histogram"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SnapshotError {}
+
+/// There is no such quantile.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum QuantileError {
+    /// This is not a number from 0 to 1.
+    NotAShare(f64),
+    /// There are no values.
+    Empty,
+}
+
+impl fmt::Display for QuantileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NotAShare(q) => {
+                write!(f, "{q} is not a share; a quantile is from 0 to 1, the 99th percentile 0.99")
+            }
+            Self::Empty => f.write_str("no values were recorded; record one first"),
+        }
+    }
+}
+
+impl core::error::Error for QuantileError {}

@@ -1,0 +1,94 @@
+//! [`StaticHistogram`]: a histogram in a static, made at its first use.
+
+use super::buckets::{Buckets, Lanes};
+use super::{HistogramRef, HistogramSnapshot, LogLinear};
+use crate::error::AllocError;
+use crate::percpu::{PerCpu, PerCpuStatic};
+use core::fmt;
+
+/// A [`PerCpuHistogram`](super::PerCpuHistogram) for a static.
+///
+/// The memory is taken at the first use, without a lock, and never given back. A use costs one load
+/// and one predictable branch more than a handle in a register.
+///
+/// ```
+/// use corelocal::StaticHistogram;
+/// use corelocal::histogram::{Fixed, LogLinear, WithSum};
+///
+/// static SIZES: StaticHistogram<128> = StaticHistogram::new(LogLinear);
+/// static LATENCY: StaticHistogram<4, WithSum<Fixed<4>>> =
+///     StaticHistogram::new(WithSum(Fixed::new(&[1, 10, 100])));
+///
+/// SIZES.record(1500);
+/// LATENCY.record(7);
+/// assert_eq!((SIZES.snapshot().count(), LATENCY.snapshot().sum()), (1, Some(7)));
+/// ```
+///
+/// # Panics
+///
+/// Every use panics where the histogram is not there yet and the system refuses memory for it:
+/// [`StaticHistogram::try_as_ref`] in time avoids that, and makes later uses safe in signal handlers.
+pub struct StaticHistogram<const N: usize, B: Buckets<N> = LogLinear> {
+    lanes: PerCpuStatic<Lanes<N, B>>,
+    buckets: B,
+}
+
+impl<const N: usize, B: Buckets<N>> StaticHistogram<N, B> {
+    /// A histogram without values, which takes no memory yet.
+    #[must_use]
+    pub const fn new(buckets: B) -> Self {
+        let () = const { B::EXIST };
+        Self { lanes: PerCpuStatic::new(PerCpu::try_zeroed), buckets }
+    }
+
+    /// A handle to the histogram, which is made now if this is the first use.
+    #[inline]
+    #[track_caller]
+    #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
+    pub fn as_ref(&'static self) -> HistogramRef<'static, N, B> {
+        HistogramRef::new(self.lanes.as_ref(), &self.buckets)
+    }
+
+    /// As [`StaticHistogram::as_ref`], for those who want to know before they count on it.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] if the system refuses memory; the next use tries again.
+    pub fn try_as_ref(&'static self) -> Result<HistogramRef<'static, N, B>, AllocError> {
+        Ok(HistogramRef::new(self.lanes.try_as_ref()?, &self.buckets))
+    }
+
+    /// See [`HistogramRef::record`].
+    #[inline]
+    pub fn record(&'static self, value: u64) {
+        self.as_ref().record(value);
+    }
+
+    /// See [`HistogramRef::record_n`].
+    #[inline]
+    pub fn record_n(&'static self, value: u64, times: u64) {
+        self.as_ref().record_n(value, times);
+    }
+
+    /// See [`HistogramRef::snapshot`].
+    pub fn snapshot(&'static self) -> HistogramSnapshot<N, B> {
+        self.as_ref().snapshot()
+    }
+
+    /// See [`HistogramRef::snapshot_into`].
+    pub fn snapshot_into(&'static self, snapshot: &mut HistogramSnapshot<N, B>) {
+        self.as_ref().snapshot_into(snapshot);
+    }
+
+    /// Where the buckets end.
+    #[inline]
+    pub const fn buckets(&self) -> &B {
+        &self.buckets
+    }
+}
+
+impl<const N: usize, B: Buckets<N>> fmt::Debug for StaticHistogram<N, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticHistogram").field("buckets", &N).finish_non_exhaustive()
+    }
+}
