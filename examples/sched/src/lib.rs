@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p sched -- tree                       # 1110 groups, as the kernel's benchmark
 //! cargo run --release -p sched -- tree --cgroup DIR          # this machine's own groups
+//! cargo run --release -p sched -- tree --untimed --cpus 480   # only the model of the caches
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts

@@ -171,9 +171,28 @@ fn modelled_caches_are_the_same_in_every_process() {
     assert_eq!(figures.len(), 9 * 5 * 3);
     assert!(figures.iter().all(|row| row["swept"]["l1"].as_f64().unwrap() > 0.0));
     assert_eq!(modelled(), first);
-    let none =
-        parsed(&["tree", "--quick", "--json", "--width", "2", "--depth", "1", "--cpus", "0"]);
-    assert_eq!(none["modelled"], Value::Null);
+}
+
+/// With one run a pair is two numbers, so that what it is made of can be checked.
+#[test]
+fn the_order_of_fields_is_compared_in_the_same_memory() {
+    let tree = ["tree", "--json", "--width", "2", "--depth", "1", "--cpus", "0"];
+    let one_run = ["--quick", "--runs", "1", "--kernel", "6.14"];
+    let object = parsed(&[&tree[..], &one_run].concat());
+    assert_eq!(object["modelled"], Value::Null);
+    let rows = object["results"].as_array().unwrap();
+    let is_same_walk = |a: &Value, b: &Value| {
+        ["order", "operation", "cache", "dependent"].iter().all(|key| a[key] == b[key])
+    };
+    let mut walks = 0;
+    for rows in rows.chunk_by(is_same_walk) {
+        let of = |layout: &str| rows.iter().find(|row| row["layout"] == layout).unwrap();
+        let ns = |layout: &str| of(layout)["ns"]["median"].as_f64().unwrap();
+        let to_l2 = of("L3")["to_l2"]["median"].as_f64().unwrap();
+        assert!((ns("L3") / ns("L2") - 1.0 - to_l2).abs() < 1e-9, "{rows:?}");
+        walks += 1;
+    }
+    assert_eq!(walks, 28);
 }
 
 fn cgroup(root: &Path, name: &str, files: &[(&str, &str)]) {
