@@ -64,8 +64,8 @@ pub struct TreeArgs {
     /// Where every shuffle starts.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// CPUs of the machine whose caches are modelled, 0 for no such model; those of the parameters by
-    /// default.
+    /// CPUs of the machine whose caches are modelled, 0 for no such model; those of the parameters
+    /// by default.
     #[arg(long, value_name = "N")]
     pub cpus: Option<usize>,
     /// The machine whose caches are modelled; that of the repository by default.

@@ -8,8 +8,8 @@
 //! * heap objects lie as in the kernel's slabs: each takes a power of two, those of one size follow
 //!   each other in the order of allocation, or in a shuffled one; there is one memory node;
 //! * task groups follow each other, and so do the entries of their table;
-//! * pages ([`Pages`]) get frames at random from a memory eight times as large, as on a machine that
-//!   has been up for long; or frames that follow each other, as within a huge page.
+//! * pages ([`Pages`]) get frames at random from a memory eight times as large, as on a machine
+//!   that has been up for long; or frames that follow each other, as within a huge page.
 
 use crate::layout::{Cfs, Layout, Order, Piece};
 use crate::model::{Model, RqOf, Tg};

@@ -1,4 +1,5 @@
-//! The lists against lines counted by hand, the caches against arithmetic, the table against a file.
+//! The lists against lines counted by hand, the caches against arithmetic, the table against a
+//! file.
 
 use super::*;
 use crate::layout::Held;
