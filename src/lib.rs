@@ -1,4 +1,9 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # From here
+//!
+//! Why the crate is as it is, which type to take, and when none: the pages in [`docs`]. The types lie in
+//! the modules below; those that most programs want are re-exported here.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -63,7 +68,7 @@ pub use percpu::{
     Area, AreaBuilder, AreaStats, Counters, PerCpu, PerCpuCell, PerCpuPtr, PerCpuRef,
 };
 #[cfg(all(feature = "pool", not(corelocal_loom)))]
-pub use pool::PerCpuPool;
+pub use pool::{PerCpuPool, StaticPool};
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;

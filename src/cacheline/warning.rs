@@ -15,7 +15,7 @@ use super::CACHE_LINE;
 /// assert_eq!((warning.assumed(), warning.actual()), (CACHE_LINE, 2 * CACHE_LINE));
 /// ```
 ///
-/// The machine's answer comes from [`Topology`](../sys/struct.Topology.html):
+/// The machine's answer comes from [`Topology`](../sys/topology/struct.Topology.html):
 ///
 /// ```
 /// # #[cfg(feature = "std")] {

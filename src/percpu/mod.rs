@@ -2,7 +2,8 @@
 //!
 //! `address = handle + lane * STRIDE`: a handle is one word, the stride is a constant of the type,
 //! and no table is read. Small objects of different owners share a CPU's cache lines; copies of
-//! different CPUs never do. The page `docs::design` explains the address scheme and the allocator.
+//! different CPUs never do. The page [`docs::design`](crate::docs::design) explains the address
+//! scheme and the allocator.
 #![allow(unsafe_code, reason = "hands out references into memory of its own")]
 
 mod area;

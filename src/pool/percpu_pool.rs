@@ -42,7 +42,7 @@ pub(super) struct Hooks<T> {
 /// restartable sequence each: no lock prefix, no call, no wait for other threads. How many are kept
 /// is bounded ([`PoolBuilder`]): a lane that is full gives a batch to the shared queue, and objects
 /// that have no room there are dropped. See [the module](crate::pool) for how it is built, and the
-/// page `docs::pools` for when not to use it.
+/// page [`docs::pools`](crate::docs::pools) for when not to use it.
 ///
 /// Idle objects are given out in no particular state but that which they came back in: use a
 /// [reset hook](PoolBuilder::reset).

@@ -1,7 +1,7 @@
 //! The layout with a byte a CPU: no counts, no masks, and nothing that two CPUs write.
 
 use super::error::OrderError;
-use super::map::{self, Map, Piece, RowPart};
+use super::map::{Map, RowPart};
 use super::mask::try_slice;
 use super::registry::Registry;
 use super::table::{Field, Layout, Part, Place, Table, sealed};
@@ -144,11 +144,9 @@ impl<const K: usize, const LEVELS: usize, W: Words> Lanes<K, LEVELS, W> {
         W::row(&shard[at % ROWS])
     }
 
-    /// All lanes of the shard whose pieces these are; those beyond `K` are not read.
+    /// All lanes of a shard; those beyond `K` are not read.
     #[inline(always)]
-    fn rows_of(&self, pieces: &[Piece]) -> [Row; ROWS] {
-        W::plain_read(pieces);
-        let shard = &self.shards[usize::from(pieces[0].shard)];
+    fn rows(shard: &Shard<W>) -> [Row; ROWS] {
         let used = |at| at * bytes::BYTES < K;
         core::array::from_fn(|at| if used(at) { Self::row(shard, at) } else { Row::splat(NOWHERE) })
     }
@@ -169,7 +167,7 @@ impl<const K: usize, const LEVELS: usize, W: Words> Lanes<K, LEVELS, W> {
         found: &mut CpuMask,
         mut fits: impl FnMut(RowPart, u64) -> u64,
     ) -> Option<usize> {
-        let found = found.zeroed(self.registry.words());
+        let found = found.zeroed(self.map.words());
         let mut search = Search::below(below, LEVELS, found)?;
         self.map.cut(allowed, |part| search.look(part, self.row_of(part), &mut fits));
         search.level()
@@ -178,24 +176,25 @@ impl<const K: usize, const LEVELS: usize, W: Words> Lanes<K, LEVELS, W> {
     /// The same where every CPU is allowed: shard by shard.
     #[inline(never)]
     fn search_all(&self, below: usize, found: &mut CpuMask) -> Option<usize> {
-        let found = found.zeroed(self.registry.words());
+        let found = found.zeroed(self.map.words());
         let mut search = Search::below(below, LEVELS, found)?;
-        let mut shards = self.map.by_shard(0);
-        for pieces in &mut shards {
-            let rows = self.rows_of(pieces);
+        W::plain_read(&self.shards);
+        let mut shards = self.shards.iter().enumerate();
+        for (at, shard) in &mut shards {
+            let rows = Self::rows(shard);
             let least = least(rows);
             if least.four() > search.level.four() {
                 continue;
             }
             search.meet(least);
-            map::insert(pieces, search.found, equal(rows, least));
+            self.map.insert(search.found, at, equal(rows, least));
             if least.four() == 0 {
                 break;
             }
         }
         // After a CPU at level 0 there is no lower one to look for.
-        for pieces in shards {
-            map::insert(pieces, search.found, equal(self.rows_of(pieces), Row::splat(0)));
+        for (at, shard) in shards {
+            self.map.insert(search.found, at, equal(Self::rows(shard), Row::splat(0)));
         }
         search.level()
     }
@@ -203,7 +202,7 @@ impl<const K: usize, const LEVELS: usize, W: Words> Lanes<K, LEVELS, W> {
     /// The same with parts that were looked up before.
     #[inline(never)]
     fn search_parts(&self, below: usize, parts: &[RowPart], found: &mut CpuMask) -> Option<usize> {
-        let found = found.zeroed(self.registry.words());
+        let found = found.zeroed(self.map.words());
         let mut search = Search::below(below, LEVELS, found)?;
         for part in parts {
             search.look(*part, self.row_of(*part), &mut |_, lanes| lanes);
@@ -309,12 +308,13 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for CacheLine<Lanes
         let mut lowest = Search::below(below, LEVELS, &mut [])?;
         let mut found = None;
         let (first, near_lane) = self.map.place(near).unwrap_or((0, 0));
-        for pieces in self.map.by_shard(first.into()) {
-            let lanes = map::lanes(pieces, allowed);
+        let first = usize::from(first);
+        for at in (first..self.shards.len()).chain(0..first) {
+            let lanes = self.map.lanes(at, allowed);
             if lanes == 0 {
                 continue;
             }
-            let rows = self.rows_of(pieces);
+            let rows = Lanes::<K, LEVELS, W>::rows(&self.shards[at]);
             let rows = core::array::from_fn(|at| rows[at].only(lanes >> (at * bytes::BYTES)));
             let least = least(rows);
             let (level, known) = (least.four(), lowest.level.four());
@@ -324,16 +324,16 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for CacheLine<Lanes
             lowest.meet(least);
             let equal = equal(rows, least) & lanes;
             let lane = match equal >> near_lane & 1 {
-                1 if pieces[0].shard == first => near_lane.into(),
+                1 if at == first => near_lane.into(),
                 _ => equal.trailing_zeros(),
             };
-            found = Some((pieces, lane));
+            found = Some((at, lane));
             if level == 0 {
                 break; // Nobody is lower.
             }
         }
-        let (pieces, lane) = found?;
-        Some((map::cpu(pieces, lane), lowest.level()?))
+        let (shard, lane) = found?;
+        Some((self.map.cpu(shard, lane), lowest.level()?))
     }
 
     fn count(&self, level: u8) -> usize {
@@ -357,7 +357,3 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for CacheLine<Lanes
         }
     }
 }
-
-/// The pointers take two lines.
-#[cfg(all(target_pointer_width = "64", not(corelocal_loom)))]
-const _: () = assert!(size_of::<Lanes<64, 101, super::word::Atomic>>() <= 128);

@@ -1,7 +1,7 @@
 //! Slices that begin on a cache line.
 
 use super::mask::try_slice;
-use crate::cacheline::{CACHE_LINE, CacheLine};
+use crate::cacheline::CACHE_LINE;
 use crate::error::AllocError;
 use alloc::boxed::Box;
 use core::ops::Deref;
@@ -39,13 +39,4 @@ impl<T> Deref for Lined<T> {
     fn deref(&self) -> &[T] {
         &self.values[self.first as usize..][..self.len as usize]
     }
-}
-
-/// At least `length` values, on whole lines.
-pub(super) fn try_lines<T, const N: usize>(
-    length: usize,
-    make: impl Fn(usize) -> T,
-) -> Result<Box<[CacheLine<[T; N]>]>, AllocError> {
-    let line = |at: usize| CacheLine::new(core::array::from_fn(|in_line| make(at * N + in_line)));
-    try_slice(length.div_ceil(N), |at| Ok(line(at)))
 }

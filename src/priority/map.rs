@@ -1,13 +1,11 @@
 //! From masks by CPU id to lanes by shard, and back, a word at a time.
 
 use super::error::OrderError;
-use super::lined::{Lined, try_lines};
+use super::lined::Lined;
 use super::mask::{WORD_CPUS, try_slice};
 use crate::bytes;
-use crate::cacheline::CacheLine;
 use crate::cpu::CpuId;
 use crate::error::AllocError;
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Lanes in a row.
@@ -94,17 +92,27 @@ impl RowPart {
 #[derive(Clone, Copy, Default, Debug)]
 struct Run {
     first: u16,
-    /// At most 64: as many as a word has CPUs.
+    /// At most 64: as many as a word or a shard has CPUs.
     len: u16,
 }
 
-/// Numbers in a line.
-const NUMBERS: usize = 32;
-/// Runs in a line.
-const RUNS: usize = 16;
+impl Run {
+    /// Where `number` is in an ascending row of things.
+    fn of_number<T>(row: &[T], number: usize, of: impl Fn(&T) -> usize) -> Self {
+        let first = row.partition_point(|thing| of(thing) < number);
+        let end = row.partition_point(|thing| of(thing) <= number);
+        Self { first: first as u16, len: (end - first) as u16 }
+    }
+
+    #[inline(always)]
+    fn of<T>(self, things: &[T]) -> &[T] {
+        let first = usize::from(self.first);
+        &things[first..first + usize::from(self.len)]
+    }
+}
 
 /// All pieces. A regular machine has few: shards of neighbouring ids have one a word, two threads
-/// a core with ids far apart three. An order without any regularity has one a CPU.
+/// a core with ids far apart two and a bit. An order without any regularity has one a CPU.
 ///
 /// They lie on cache lines of their own: they are never written, and nothing that is written shall
 /// make their lines move.
@@ -113,19 +121,17 @@ pub(super) struct Map {
     /// By shard: a search over all CPUs goes through them in this order.
     pieces: Lined<Piece>,
     /// The pieces' numbers, by word.
-    by_word: Box<[CacheLine<[u16; NUMBERS]>]>,
-    /// The places in `by_word` of each word's.
-    runs: Box<[CacheLine<[Run; RUNS]>]>,
+    by_word: Lined<u16>,
+    /// Those of each word among `by_word`; then those of each shard among `pieces`.
+    runs: Lined<Run>,
+    /// How many words a mask of all CPUs has.
+    words: u32,
 }
 
 impl Map {
-    /// Cuts `order` into shards of at most `most` CPUs: as few as there can be, and as equal as they
-    /// can be, since a large one would be written more often than the others. Pairs stay together: they
-    /// are often threads of one core. Within a shard lanes go by id, which makes pieces as large as
-    /// they can be and costs nothing: a shard is one line.
-    pub(super) fn try_new(order: &[CpuId], most: usize) -> Result<Self, OrderError> {
-        let shards = order.len().div_ceil(most);
-        let size = order.len().div_ceil(shards).next_multiple_of(2);
+    /// Cuts `order` into shards of `size` CPUs. Within a shard lanes go by id, which makes
+    /// pieces as large as they can be and costs nothing: a shard is one line.
+    pub(super) fn try_new(order: &[CpuId], size: usize) -> Result<Self, OrderError> {
         let mut ids = try_slice(order.len(), |at| Ok(order[at].get()))?;
         let mut bits = Vec::new();
         let bytes = order.len().saturating_mul(size_of::<Piece>());
@@ -140,40 +146,46 @@ impl Map {
             piece.mask |= if joined { next.mask } else { 0 };
             joined
         });
-        let mut numbers = try_slice(bits.len(), |at| Ok(at as u16))?;
-        numbers.sort_unstable_by_key(|at| (bits[usize::from(*at)].word, *at));
+        let mut by_word = try_slice(bits.len(), |at| Ok(at as u16))?;
+        by_word.sort_unstable_by_key(|at| (bits[usize::from(*at)].word, *at));
         let word_of = |at: &u16| bits[usize::from(*at)].word();
-        let words = numbers.last().map_or(0, word_of) + 1;
-        let run = |word: usize| {
-            let first = numbers.partition_point(|at| word_of(at) < word);
-            let end = numbers.partition_point(|at| word_of(at) <= word);
-            Run { first: first as u16, len: (end - first) as u16 }
+        let words = by_word.last().map_or(0, word_of) + 1;
+        let run = |at: usize| match at.checked_sub(words) {
+            None => Run::of_number(&by_word, at, word_of),
+            Some(shard) => Run::of_number(&bits, shard, |piece| piece.shard.into()),
         };
         Ok(Self {
+            runs: Lined::try_new(words + order.len().div_ceil(size), run)?,
             pieces: Lined::try_new(bits.len(), |at| bits[at])?,
-            by_word: try_lines(numbers.len(), |at| numbers.get(at).copied().unwrap_or(0))?,
-            runs: try_lines(words, run)?,
+            by_word: Lined::try_new(by_word.len(), |at| by_word[at])?,
+            words: words as u32,
         })
     }
 
-    /// The pieces of a word; none beyond the last one.
+    /// The runs of words, and those of shards.
     #[inline(always)]
-    fn of_word(&self, word: usize) -> impl Iterator<Item = &Piece> {
-        // The last line's runs without a word are empty.
-        let run = self.runs.get(word / RUNS).map_or(Run::default(), |line| line[word % RUNS]);
-        let Run { first, len } = run;
-        let places = usize::from(first)..usize::from(first) + usize::from(len);
-        places.map(|at| &self.pieces[usize::from(self.by_word[at / NUMBERS][at % NUMBERS])])
+    fn runs(&self) -> (&[Run], &[Run]) {
+        self.runs.split_at(self.words())
+    }
+
+    /// The pieces of a word.
+    #[inline(always)]
+    fn pieces(&self, word: Run) -> impl Iterator<Item = &Piece> {
+        word.of(&self.by_word).iter().map(|at| &self.pieces[usize::from(*at)])
     }
 
     /// Cuts a mask into parts, in the order of ids.
     #[inline(always)]
     pub(super) fn cut(&self, mask: &[u64], mut each: impl FnMut(RowPart)) {
+        let (words, _) = self.runs();
         for (at, cpus) in mask.iter().enumerate() {
             if *cpus == 0 {
                 continue;
             }
-            for piece in self.of_word(at) {
+            let Some(run) = words.get(at) else {
+                return;
+            };
+            for piece in self.pieces(*run) {
                 let mut left = piece.lanes(*cpus);
                 while left != 0 {
                     let shift = left.trailing_zeros() / ROW * ROW;
@@ -187,28 +199,49 @@ impl Map {
         }
     }
 
-    /// The pieces of each shard, from shard `first` on and then those before it.
+    /// The pieces of a shard.
     #[inline(always)]
-    pub(super) fn by_shard(&self, first: usize) -> impl Iterator<Item = &[Piece]> {
-        let of_shard = |pieces| <[Piece]>::chunk_by(pieces, |one, next| one.shard == next.shard);
-        let (before, from) = if first == 0 {
-            (&[] as &[Piece], &*self.pieces)
-        } else {
-            let at = self.pieces.partition_point(|piece| usize::from(piece.shard) < first);
-            self.pieces.split_at(at)
-        };
-        of_shard(from).chain(of_shard(before))
+    pub(super) fn of_shard(&self, shard: usize) -> &[Piece] {
+        self.runs().1[shard].of(&self.pieces)
+    }
+
+    /// The lanes of those of a shard's CPUs that are in a mask.
+    #[inline(always)]
+    pub(super) fn lanes(&self, shard: usize, allowed: &[u64]) -> u64 {
+        let word = |piece: &Piece| allowed.get(piece.word()).copied().unwrap_or(0);
+        self.of_shard(shard).iter().fold(0, |lanes, piece| lanes | piece.lanes(word(piece)))
+    }
+
+    /// Adds the CPUs of a shard's `lanes` to the words of a mask.
+    #[inline(always)]
+    pub(super) fn insert(&self, words: &mut [u64], shard: usize, lanes: u64) {
+        for piece in self.of_shard(shard) {
+            words[piece.word()] |= piece.cpus(lanes) & piece.mask;
+        }
     }
 
     /// How many shards there are.
     pub(super) fn shards(&self) -> usize {
-        self.pieces.last().map_or(0, |piece| usize::from(piece.shard) + 1)
+        self.runs().1.len()
+    }
+
+    /// How many words a mask of all CPUs has.
+    #[inline(always)]
+    pub(super) fn words(&self) -> usize {
+        self.words as usize
+    }
+
+    /// The CPU of a lane that has one.
+    pub(super) fn cpu(&self, shard: usize, lane: u32) -> CpuId {
+        let has = |piece: &&Piece| piece.lanes(u64::MAX) >> lane & 1 == 1;
+        self.of_shard(shard).iter().find(has).expect("a lane of a CPU").cpu(lane)
     }
 
     /// The shard and the lane of `cpu`.
     pub(super) fn place(&self, cpu: CpuId) -> Option<(u16, u8)> {
         let bit = 1 << (cpu.index() % WORD_CPUS);
-        let piece = self.of_word(cpu.index() / WORD_CPUS).find(|piece| piece.mask & bit != 0)?;
+        let run = self.runs().0.get(cpu.index() / WORD_CPUS)?;
+        let piece = self.pieces(*run).find(|piece| piece.mask & bit != 0)?;
         Some((piece.shard, piece.lanes(bit).trailing_zeros() as u8))
     }
 
@@ -220,25 +253,4 @@ impl Map {
             ("runs", self.runs.as_ptr().addr(), size_of_val(&*self.runs)),
         ]
     }
-}
-
-/// The lanes of those of a shard's CPUs that are in a mask.
-#[inline(always)]
-pub(super) fn lanes(shard: &[Piece], allowed: &[u64]) -> u64 {
-    let word = |piece: &Piece| allowed.get(piece.word()).copied().unwrap_or(0);
-    shard.iter().fold(0, |lanes, piece| lanes | piece.lanes(word(piece)))
-}
-
-/// Adds the CPUs of a shard's `lanes` to the words of a mask.
-#[inline(always)]
-pub(super) fn insert(shard: &[Piece], words: &mut [u64], lanes: u64) {
-    for piece in shard {
-        words[piece.word()] |= piece.cpus(lanes) & piece.mask;
-    }
-}
-
-/// The CPU of a lane of a shard that has one.
-pub(super) fn cpu(shard: &[Piece], lane: u32) -> CpuId {
-    let has = |piece: &&Piece| piece.lanes(u64::MAX) >> lane & 1 == 1;
-    shard.iter().find(has).expect("a lane of a CPU").cpu(lane)
 }

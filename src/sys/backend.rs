@@ -117,7 +117,7 @@ pub enum Reason {
     /// is part of a shared library, which registers none: it may be unloaded.
     InLibrary,
     /// There could be sections, but on this processor they are used only after a
-    /// successful [`verify`](rseq::verify) before the first object: some kernels do not
+    /// successful `sys::rseq::verify()` before the first object: some kernels do not
     /// cut them off.
     NotVerified,
     /// libc registers a thread area of `size` bytes, so the CPU id costs one load;

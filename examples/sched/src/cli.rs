@@ -1,16 +1,19 @@
 //! The command line, and what is wrong with it.
 
+use crate::advise::Subject;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::trace;
 use crate::tree::{Tree, TreeError, cgroup, listing};
+use advice::{Place, Samples};
 use clap::{Args, Parser, Subcommand};
 use corelocal::Area;
 use model::Params as Caches;
 use model::coherence::Machine as Model;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -159,6 +162,69 @@ pub struct LayoutArgs {
     /// Also draw the map into this file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Print an order of fields that touches fewer lines, as text for `cacheline_struct!`.
+    #[arg(long, conflicts_with_all = ["since", "svg"])]
+    pub advise: bool,
+    /// What to advise on: cfs_rq, se, or cpupri_vec, which is the same in each kernel. Without it:
+    /// the first two.
+    #[arg(long, value_name = "STRUCT", requires = "advise", value_parser = subject)]
+    pub of: Option<Subject>,
+    /// Take the accesses from this file: the text of `perf c2c report --stdio` or of `perf mem report
+    /// --stdio`, or a recording with address, size, load or store or rmw, CPU and operation a line.
+    #[arg(long, value_name = "FILE", requires_all = ["of", "at"])]
+    pub accesses: Option<PathBuf>,
+    /// Where the first struct lies there: an address such as 0x7f00, or a symbol.
+    #[arg(long, value_name = "PLACE", requires = "accesses", value_parser = place)]
+    pub at: Option<Place>,
+    /// CPUs that use the structure, if the accesses don't tell. 1 for a group's state, 480 for
+    /// cpupri_vec; 2 shows what handing out quota from another CPU costs a group's.
+    #[arg(long, value_name = "N", requires = "advise", value_parser = clap::value_parser!(u32).range(1..))]
+    pub cpus: Option<u32>,
+}
+
+fn subject(name: &str) -> Result<Subject, String> {
+    let found = Subject::NAMES.iter().find(|known| known.0 == name);
+    let names = || format!("there are {}", Subject::NAMES.map(|known| known.0).join(", "));
+    found.map(|known| known.1).ok_or_else(names)
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    Place::parse(text).ok_or_else(|| "an address or a symbol is expected".to_owned())
+}
+
+/// The longest report of accesses that is read.
+const LONGEST_REPORT: u64 = 1 << 26;
+
+impl LayoutArgs {
+    /// The samples that were given.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the file.
+    pub fn samples(&self) -> Result<Option<(Samples, &Place)>, String> {
+        let (Some(file), Some(at)) = (&self.accesses, &self.at) else { return Ok(None) };
+        let text = read(file, LONGEST_REPORT)?;
+        let samples = Samples::read(&text);
+        Ok(Some((samples.map_err(|error| format!("{}: {error}", file.display()))?, at)))
+    }
+}
+
+/// A file of bounded length.
+fn read(file: &Path, longest: u64) -> Result<Vec<u8>, String> {
+    let said = |what: String| format!("{}: {what}", file.display());
+    let size = fs::metadata(file).map_err(|error| said(error.to_string()))?.len();
+    if size > longest {
+        return Err(said(format!("{size} bytes are more than {longest}")));
+    }
+    let mut text = Vec::new();
+    // A file can grow, and a pipe has no length.
+    let opened = File::open(file).map(|file| file.take(longest + 1));
+    let read = opened.and_then(|mut file| file.read_to_end(&mut text));
+    read.map_err(|error| said(error.to_string()))?;
+    match text.len() as u64 > longest {
+        true => Err(said(format!("more than {longest} bytes"))),
+        false => Ok(text),
+    }
 }
 
 /// The maps of a kernel by its name.
@@ -183,13 +249,8 @@ impl TreeArgs {
         let tree = if let Some(dir) = &self.cgroup {
             cgroup::read(dir).map_err(|error| error.to_string())?
         } else if let Some(file) = &self.from {
-            let said = |what: String| format!("{}: {what}", file.display());
-            let size = fs::metadata(file).map_err(|error| said(error.to_string()))?.len();
-            if size > LONGEST_LISTING {
-                return Err(said(format!("{size} bytes are more than {LONGEST_LISTING}")));
-            }
-            let text = fs::read(file).map_err(|error| said(error.to_string()))?;
-            listing::parse(&text).map_err(|error| said(error.to_string()))?
+            let text = read(file, LONGEST_LISTING)?;
+            listing::parse(&text).map_err(|error| format!("{}: {error}", file.display()))?
         } else {
             Tree::regular(self.width, self.depth).map_err(|error| match error {
                 TreeError::Zero(what) => format!("--{error}", error = TreeError::Zero(what)),

@@ -9,6 +9,7 @@
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
+//! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! ```
 //!
 //! The rooms, each using those above it only:
@@ -19,6 +20,7 @@
 //! | [`tree`] | the shape of a tree: regular, from a listing, from a live hierarchy |
 //! | [`structs`] | the kernels' structures, byte for byte, and the fields that operations touch |
 //! | [`map`] | the map of a group's state on one CPU |
+//! | [`advise`] | an order of fields that touches fewer lines |
 //! | [`layout`] | where the per-CPU state lies: L0, L1b, L2, L3 behind one set of accessors |
 //! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
 //! | [`ops`] | the walks |
@@ -30,6 +32,7 @@
 //! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
 //! which lines a walk touches and how it finds them.
 
+pub mod advise;
 pub mod cli;
 pub mod layout;
 pub mod link;

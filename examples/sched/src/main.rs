@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use sched::advise::{Subject, advice_on, report, steps_table};
 use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
@@ -35,11 +36,16 @@ fn main() -> ExitCode {
         Err(error) => {
             let text = error.to_string();
             // clap says more than the one line that is promised; this one tells what is wrong.
+            let mut lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
             let line = match error.kind() {
-                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "no command; try --help",
-                _ => text.lines().next().unwrap_or("bad arguments"),
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                    "no command; try --help".to_owned()
+                }
+                // A line for each that is missing.
+                ErrorKind::MissingRequiredArgument => lines.collect::<Vec<_>>().join(" "),
+                _ => lines.next().unwrap_or("bad arguments").to_owned(),
             };
-            eprintln!("sched: {}", line.strip_prefix("error: ").unwrap_or(line));
+            eprintln!("sched: {}", line.strip_prefix("error: ").unwrap_or(&line));
             return ExitCode::from(BAD_INPUT);
         }
     };
@@ -155,6 +161,10 @@ fn pictures(directory: &Path, params: &Params) -> Result<(), Failure> {
 }
 
 fn layout(args: &LayoutArgs) -> Result<(), Failure> {
+    if args.advise {
+        let text = advised(args).map_err(Failure::Input)?;
+        return finish(io::stdout().lock().write_all(text.as_bytes()));
+    }
     with_state(args.kernel, |map| {
         if let Some(path) = &args.svg {
             std::fs::write(path, map.to_svg())
@@ -165,6 +175,21 @@ fn layout(args: &LayoutArgs) -> Result<(), Failure> {
             None => map.to_string(),
         };
         finish(io::stdout().lock().write_all(text.as_bytes()))
+    })
+}
+
+fn advised(args: &LayoutArgs) -> Result<String, String> {
+    let samples = args.samples()?;
+    let samples = samples.as_ref().map(|(samples, at)| (samples, *at));
+    let on = |subject| advice_on(subject, args.kernel, samples, args.cpus);
+    let Some(subject) = args.of else {
+        let (queue, entity) = (on(Subject::CfsRq)?, on(Subject::Se)?);
+        let steps = steps_table(args.kernel, &queue, &entity);
+        return Ok(format!("{queue}\n{entity}\n{steps}"));
+    };
+    on(subject).map(|advice| report(subject, &advice)).map_err(|error| match &args.accesses {
+        Some(file) => format!("{}: {error}", file.display()),
+        None => error,
     })
 }
 

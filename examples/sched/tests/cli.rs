@@ -80,6 +80,45 @@ fn bad_input_is_one_line_and_status_two() {
     }
 }
 
+#[test]
+fn advice_that_cannot_be_given_is_one_line_and_status_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let listing = |name: &str, text: &str| file(&dir, name, text);
+    let twice = listing("twice", "/a 2 max 1\n/a 2 max 1\n");
+    let empty = listing("empty", "# nothing\n");
+    let report = listing("report", "Shared Cache Line Distribution Pareto\n 1% 2% 0x30\n");
+    let elsewhere = listing("elsewhere", "0x10 8 load 0 find\n");
+    let on = |args: &[&'static str]| [&["layout", "--advise", "--of"], args].concat();
+    let accesses = |file: &'_ str| -> Vec<String> {
+        let args = ["layout", "--advise", "--of", "se", "--at", "0x4000", "--accesses", file];
+        args.map(str::to_owned).to_vec()
+    };
+    let advise = [
+        (on(&["rq"]), "there are cfs_rq, se, cpupri_vec"),
+        (on(&["se", "--cpus", "0"]), "0 is not in 1.."),
+        (on(&["se", "--at", "0x10"]), "not provided: --accesses <FILE>"),
+        (on(&["se", "--accesses", "file"]), "not provided: --at <PLACE>"),
+        (on(&["se", "--since", "7.2"]), "cannot be used with"),
+        (vec!["layout", "--of", "se"], "not provided: --advise"),
+    ];
+    for (args, expected) in advise {
+        let said = refused(&args);
+        assert!(said.contains(expected), "{args:?}: {said:?} does not say {expected:?}");
+    }
+    for (file, expected) in [
+        (path("missing"), "missing: No such file or directory"),
+        (report, "report: line 2: a row of shares before the line's address was given"),
+        (twice, "twice: line 1: address, size, load or store or rmw"),
+        (empty, "empty: neither a report of `perf c2c report --stdio`"),
+        (elsewhere, "elsewhere: none of 1 accesses is to a field"),
+    ] {
+        let args = accesses(&file);
+        let said = refused(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(said.contains(expected), "{args:?}: {said:?} does not say {expected:?}");
+    }
+}
+
 fn parsed(args: &[&str]) -> Value {
     let output = sched(args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -268,4 +307,37 @@ fn a_layout_is_printed_compared_and_drawn() {
         "{since}"
     );
     assert!(fs::read_to_string(&svg).unwrap().contains("se.runnable_weight"));
+}
+
+#[test]
+fn an_order_is_advised_from_sets_and_from_accesses() {
+    let printed = |args: &[&str]| {
+        let output = sched(&[&["layout", "--advise"], args].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let both = printed(&["--kernel", "6.14"]);
+    for part in [
+        "CfsRq: 512 bytes on 8 lines -> 448 bytes on 7 lines",
+        "SchedEntity: 256 bytes on 4 lines -> 256 bytes on 4 lines",
+        "pub struct CfsRq {",
+        "touches throttle_down_first {",
+        "lines of queue and entity",
+    ] {
+        assert!(both.contains(part), "{part:?} is not in\n{both}");
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../advice/samples/recording.txt");
+    let args = ["--of", "cpupri_vec", "--accesses", file, "--at", "0x7f38"];
+    for args in [&args[..2], &args[..]] {
+        let vector = printed(args);
+        for part in [
+            "CpupriVec: 16 bytes on 1 line -> 128 bytes on 2 lines",
+            "group written(lines <= 1, exclusive) {\n            pub count: AtomicU32,",
+            "apart(written)) {\n            pub mask: AtomicPtr<u64>,",
+            "split          1256      20",
+            "pub count: [AtomicU32; 101],",
+        ] {
+            assert!(vector.contains(part), "{part:?} is not in\n{vector}");
+        }
+    }
 }

@@ -209,7 +209,7 @@ impl Topology {
     /// `None` where the system does not say.
     ///
     /// One CPU of each last-level cache is asked. Compare it with what the build assumes by
-    /// [`LineWarning::for_line`](../cacheline/struct.LineWarning.html#method.for_line).
+    /// [`LineWarning::for_line`](../../cacheline/struct.LineWarning.html#method.for_line).
     pub fn cache_line(&self) -> Option<usize> {
         self.read_caches().line
     }

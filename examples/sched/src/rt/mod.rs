@@ -31,6 +31,22 @@ pub use workload::{Mix, Search};
 
 use corelocal::{ByCpu, Packed, Padded, Split};
 
+/// Calls a function of the layout that a design has.
+macro_rules! of_layout {
+    ($design:expr, $function:ident($($argument:expr),*)) => {
+        match $design {
+            Design::Packed => $function::<Packed>($($argument),*),
+            Design::Padded => $function::<Padded>($($argument),*),
+            Design::Split => $function::<Split>($($argument),*),
+            Design::ByCpu(64) | Design::Near => $function::<ByCpu<64>>($($argument),*),
+            Design::ByCpu(32) => $function::<ByCpu<32>>($($argument),*),
+            Design::ByCpu(16) => $function::<ByCpu<16>>($($argument),*),
+            Design::ByCpu(_) => $function::<ByCpu<8>>($($argument),*),
+        }
+    };
+}
+use of_layout;
+
 /// A layout, and how it is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Design {
@@ -82,29 +98,11 @@ impl Design {
 
     /// Its row.
     pub fn row(self, question: Question<'_>) -> Row {
-        let (name, question) = (self.name(), self.asked(question));
-        match self {
-            Self::Packed => row::<Packed>(&name, question),
-            Self::Padded => row::<Padded>(&name, question),
-            Self::Split => row::<Split>(&name, question),
-            Self::ByCpu(64) | Self::Near => row::<ByCpu<64>>(&name, question),
-            Self::ByCpu(32) => row::<ByCpu<32>>(&name, question),
-            Self::ByCpu(16) => row::<ByCpu<16>>(&name, question),
-            Self::ByCpu(_) => row::<ByCpu<8>>(&name, question),
-        }
+        of_layout!(self, row(&self.name(), self.asked(question)))
     }
 
     /// Its picture.
     pub fn heat_map(self, question: Question<'_>) -> String {
-        let (name, question) = (self.name(), self.asked(question));
-        match self {
-            Self::Packed => heat_map::<Packed>(&name, question),
-            Self::Padded => heat_map::<Padded>(&name, question),
-            Self::Split => heat_map::<Split>(&name, question),
-            Self::ByCpu(64) | Self::Near => heat_map::<ByCpu<64>>(&name, question),
-            Self::ByCpu(32) => heat_map::<ByCpu<32>>(&name, question),
-            Self::ByCpu(16) => heat_map::<ByCpu<16>>(&name, question),
-            Self::ByCpu(_) => heat_map::<ByCpu<8>>(&name, question),
-        }
+        of_layout!(self, heat_map(&self.name(), self.asked(question)))
     }
 }

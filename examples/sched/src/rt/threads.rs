@@ -1,6 +1,6 @@
 //! This machine's threads on one vector, timed.
 
-use super::Design;
+use super::{Design, of_layout};
 use crate::measure::machine::{Machine, pin, preemptions};
 use crate::measure::stats::{Estimate, estimate};
 use corelocal::priority::Layout;
@@ -67,15 +67,7 @@ pub fn time(machine: &Machine, rounds: usize, pairs: u32) -> Result<Vec<Timed>, 
 
 impl Design {
     fn sample(self, cpus: &[CpuId], pairs: u32) -> Result<Option<f64>, String> {
-        match self {
-            Self::Packed => sample::<Packed>(cpus, pairs),
-            Self::Padded => sample::<Padded>(cpus, pairs),
-            Self::Split => sample::<Split>(cpus, pairs),
-            Self::ByCpu(64) | Self::Near => sample::<ByCpu<64>>(cpus, pairs),
-            Self::ByCpu(32) => sample::<ByCpu<32>>(cpus, pairs),
-            Self::ByCpu(16) => sample::<ByCpu<16>>(cpus, pairs),
-            Self::ByCpu(_) => sample::<ByCpu<8>>(cpus, pairs),
-        }
+        of_layout!(self, sample(cpus, pairs))
     }
 }
 

@@ -66,6 +66,10 @@ macro_rules! table {
                     &[],
                     &[],
                 );
+
+            /// Each field's type, as it is written.
+            pub const TYPES: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($field), stringify!($ty))),*];
         }
 
         // SAFETY:

@@ -17,12 +17,12 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             straight [
-                "mov {r}, qword ptr [{word} + {p}]",
+                "mov {r}, qword ptr [{p}]",
                 point!("4"),
                 "mov qword ptr [{node} + {next}], {r}",
                 point!("5"),
             ],
-            "mov qword ptr [{word} + {p}], {node}";
+            "mov qword ptr [{p}], {node}";
             word = in(reg) anchor, node = in(reg) node, next = in(reg) next,
         }
         .map(|head| head as usize)
@@ -40,7 +40,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "mov {r}, qword ptr [{word} + {p}]",
+                "mov {r}, qword ptr [{p}]",
                 point!("4"),
                 "xor {a:e}, {a:e}",
                 "test {r}, {r}",
@@ -54,7 +54,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
                 "mov dword ptr [{node} + {next} + 8], {a:e}",
                 point!("6"),
             ],
-            "mov qword ptr [{word} + {p}], {node}";
+            "mov qword ptr [{p}], {node}";
             word = in(reg) anchor, node = in(reg) node, next = in(reg) next,
             capacity = in(reg) capacity,
         }
@@ -71,14 +71,14 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "mov {r}, qword ptr [{word} + {p}]",
+                "mov {r}, qword ptr [{p}]",
                 point!("4"),
                 "test {r}, {r}",
                 "jz 78f",
                 "mov {a}, qword ptr [{r} + {next}]",
                 point!("5"),
             ],
-            "mov qword ptr [{word} + {p}], {a}";
+            "mov qword ptr [{p}], {a}";
             word = in(reg) anchor, next = in(reg) next,
         }
         .map(|head| head as usize)
@@ -88,8 +88,8 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn list_take<S: Stride, F: Form>(self, anchor: *mut Anchor, form: F) -> Outcome<usize> {
         section! {
             self, form: F, S;
-            compares ["mov {r}, qword ptr [{word} + {p}]", point!("4"), "test {r}, {r}", "jz 78f"],
-            "mov qword ptr [{word} + {p}], 0";
+            compares ["mov {r}, qword ptr [{p}]", point!("4"), "test {r}, {r}", "jz 78f"],
+            "mov qword ptr [{p}], 0";
             word = in(reg) anchor,
         }
         .map(|head| head as usize)
@@ -105,7 +105,6 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "add {p}, {word}",
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),
                 "cmp {r}, {capacity}",
@@ -127,7 +126,6 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "add {p}, {word}",
                 "mov {a}, qword ptr [{p}]",
                 point!("4"),
                 "sub {a}, 1",
@@ -153,7 +151,6 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "add {p}, {word}",
                 "mov {b}, qword ptr [{p}]",
                 point!("4"),
                 "mov {r}, {capacity}",
@@ -193,7 +190,6 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "add {p}, {word}",
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),
                 "mov {b}, {r}",
@@ -232,7 +228,6 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
         section! {
             self, form: F, S;
             compares [
-                "add {p}, {word}",
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),
                 "cmp {r}, {expect}",

@@ -16,7 +16,8 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<()> {
         section! {
             self, form: F, S;
-            straight [], store!("add", "[{word} + {p}]", "value");
+            // In three instructions, and by `lea`: see the module's page.
+            straight [load!("a"), "lea {a}, [{a} + {value}]"], store!("a");
             word = in(reg) word, value = in(reg) value.bits(), width = const size_of::<W>(),
         }
         .map(|_| ())
@@ -32,7 +33,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
         section! {
             self, form: F, S;
             straight [
-                load!("r", "[{word} + {p}]"),
+                load!("r"),
                 point!("4"),
                 "mov {a}, {r}",
                 ".if {op} == 0", "add {a}, {value}",
@@ -40,7 +41,7 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
                 ".elseif {op} == 2", "or {a}, {value}",
                 ".else", "xor {a}, {value}", ".endif",
             ],
-            store!("mov", "[{word} + {p}]", "a");
+            store!("a");
             word = in(reg) word, value = in(reg) value.bits(), width = const size_of::<W>(), op = const OP,
         }
         .map(W::of)
@@ -55,8 +56,8 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S;
-            straight [load!("r", "[{word} + {p}]"), point!("4")],
-            store!("mov", "[{word} + {p}]", "value");
+            straight [load!("r"), point!("4")],
+            store!("value");
             word = in(reg) word, value = in(reg) value.bits(), width = const size_of::<W>(),
         }
         .map(W::of)
@@ -72,8 +73,8 @@ impl<const INJECT: bool> Words for Sections<INJECT> {
     ) -> Outcome<W> {
         section! {
             self, form: F, S;
-            compares [load!("r", "[{word} + {p}]"), point!("4"), "cmp {r}, {expect}", "jne 78f"],
-            store!("mov", "[{word} + {p}]", "value");
+            compares [load!("r"), point!("4"), "cmp {r}, {expect}", "jne 78f"],
+            store!("value");
             word = in(reg) word, expect = in(reg) expect.bits(), value = in(reg) value.bits(), width = const size_of::<W>(),
         }
         .map(W::of)
