@@ -105,6 +105,11 @@ impl<T> Cache<T> {
         Some(set.remove(at).payload)
     }
 
+    /// Takes every line away.
+    pub fn clear(&mut self) {
+        self.sets.iter_mut().for_each(Vec::clear);
+    }
+
     /// Every line and its payload, set by set, each set from the oldest to the newest line.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.sets.iter().flatten().map(|entry| (entry.line, &entry.payload))

@@ -209,6 +209,15 @@ impl Hierarchy {
         total
     }
 
+    /// Empties the private caches of all cores, as if other data had taken every place there. The
+    /// last level keeps what it has, and the counts go on.
+    pub fn sweep_private(&mut self) {
+        for core in &mut self.cores {
+            core.l1.clear();
+            core.l2.clear();
+        }
+    }
+
     /// Forgets the counts and keeps the caches: what was done so far was warming up.
     pub fn reset_stats(&mut self) {
         for core in &mut self.cores {
@@ -274,6 +283,17 @@ mod tests {
         assert_eq!(machine.access(0, 0, Read), Level::L1);
         assert_eq!(machine.total().l1.accesses(), 4);
         assert_eq!((machine.total().l1.hits(), machine.total().l1.misses()), (2, 2));
+    }
+
+    #[test]
+    fn after_a_sweep_only_the_last_level_has_its_lines() {
+        let mut machine = machine();
+        machine.access(0, 0, Read);
+        machine.access(1, 64, Write);
+        machine.sweep_private();
+        assert_eq!(machine.total().l1.accesses(), 2);
+        assert_eq!(machine.access(0, 0, Read), Level::Shared);
+        assert_eq!(machine.access(1, 64, Read), Level::Shared);
     }
 
     #[test]

@@ -5,10 +5,12 @@ use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
+use crate::trace;
 use crate::tree::{Tree, TreeError, cgroup, listing};
 use advice::{Place, Samples};
 use clap::{Args, Parser, Subcommand};
 use corelocal::Area;
+use model::Params as Caches;
 use model::coherence::Machine as Model;
 use std::fs::{self, File};
 use std::io::Read;
@@ -65,6 +67,16 @@ pub struct TreeArgs {
     /// Where every shuffle starts.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// CPUs of the machine whose caches are modelled, 0 for no such model; those of the parameters
+    /// by default.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<usize>,
+    /// The machine whose caches are modelled; that of the repository by default.
+    #[arg(long, value_name = "FILE")]
+    pub params: Option<PathBuf>,
+    /// Only the model of the caches, nothing timed.
+    #[arg(long)]
+    pub untimed: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -264,6 +276,7 @@ impl TreeArgs {
     pub fn config(&self, machine: &Machine, tree: &Tree) -> Result<Config, String> {
         let own = machine.cpus;
         let lanes = match self.lanes {
+            _ if self.untimed => Vec::new(),
             Some(lanes) if lanes < u64::from(own) => {
                 return Err(format!(
                     "--lanes {lanes}: this machine has {own} CPUs, each needs a lane; give {own} \
@@ -277,7 +290,8 @@ impl TreeArgs {
         if self.runs == 0 {
             return Err("--runs 0: there is nothing to take a median of".to_owned());
         }
-        fits(&lanes, machine, tree)?;
+        let most = lanes.iter().copied().max().unwrap_or(0);
+        fits(&format!("{} groups on {most} lanes", tree.groups.len()), 4, most, machine, tree)?;
         let narrow = |lanes: u64| {
             let said = |why: &dyn core::fmt::Display| format!("--lanes {lanes}: {why}");
             let narrow = u32::try_from(lanes).map_err(|error| said(&error))?;
@@ -294,20 +308,65 @@ impl TreeArgs {
             seed: self.seed,
         })
     }
+
+    /// The machine whose caches are to be modelled, if one is.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the arguments or the file.
+    pub fn modelled(
+        &self,
+        machine: &Machine,
+        tree: &Tree,
+    ) -> Result<Option<trace::Config>, String> {
+        let mut params = match &self.params {
+            Some(path) => read_caches(path)?,
+            None => Caches::parse(trace::MACHINE).map_err(|error| error.to_string())?,
+        };
+        match self.cpus {
+            Some(0) if self.untimed => return Err("--cpus 0 --untimed: nothing is left".to_owned()),
+            Some(0) => return Ok(None),
+            Some(cpus) => params.cores = cpus,
+            None if self.quick => params.cores = machine.cpus as usize,
+            None => {}
+        }
+        let what = format!("--cpus {}: {} groups", params.cores, tree.groups.len());
+        // Two layouts at once, each with where its pieces are placed, and the walks' lists.
+        fits(&what, 4, params.cores as u64, machine, tree)?;
+        let cpus = u32::try_from(params.cores).map_err(|error| format!("{what}: {error}"))?;
+        let area = Area::builder().cpus(cpus.max(machine.cpus)).build();
+        area.map_err(|error| format!("{what}: {error}"))?;
+        Ok(Some(trace::Config {
+            machine: params,
+            kernels: self.kernel,
+            least_lanes: machine.cpus,
+            seed: self.seed,
+        }))
+    }
 }
 
-/// Whether the layouts fit the memory that is there, before any of it is taken.
-fn fits(lanes: &[u64], machine: &Machine, tree: &Tree) -> Result<(), String> {
-    // Three layouts at once, each rounded up to 20 lines a group and lane, which covers the heap's
-    // headers, and the spill lane.
-    const BYTES: u128 = 3 * 20 * 64;
-    let most = lanes.iter().copied().max().unwrap_or(0);
-    let wanted = (u128::from(most) + 1) * tree.groups.len() as u128 * BYTES;
+/// A machine from a file's text, with the file's name before what is wrong with it.
+fn read_caches(path: &Path) -> Result<Caches, String> {
+    let said = |what: &dyn core::fmt::Display| format!("{}: {what}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| said(&error))?;
+    Caches::parse(&text).map_err(|error| said(&error))
+}
+
+/// Whether so many layouts fit the memory that is there, before any of it is taken.
+fn fits(
+    what: &str,
+    layouts: u128,
+    lanes: u64,
+    machine: &Machine,
+    tree: &Tree,
+) -> Result<(), String> {
+    // Each rounded up to 20 lines a group and lane, which covers the heap's headers, and the spill
+    // lane.
+    const BYTES: u128 = 20 * 64;
+    let wanted = layouts * (u128::from(lanes) + 1) * tree.groups.len() as u128 * BYTES;
     match machine.available {
         Some(available) if wanted > u128::from(available) => Err(format!(
-            "{} groups on {most} lanes take {} MiB in the three layouts, {} MiB are there; give \
-             fewer groups or lanes",
-            tree.groups.len(),
+            "{what} take {} MiB, {} MiB are there; give fewer groups or lanes",
             wanted >> 20,
             available >> 20
         )),

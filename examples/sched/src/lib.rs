@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p sched -- tree                       # 1110 groups, as the kernel's benchmark
 //! cargo run --release -p sched -- tree --cgroup DIR          # this machine's own groups
+//! cargo run --release -p sched -- tree --untimed --cpus 480   # only the model of the caches
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
@@ -20,10 +21,11 @@
 //! | [`structs`] | the kernels' structures, byte for byte, and the fields that operations touch |
 //! | [`map`] | the map of a group's state on one CPU |
 //! | [`advise`] | an order of fields that touches fewer lines |
-//! | [`layout`] | where the per-CPU state lies: L0, L1b, L2 behind one set of accessors |
+//! | [`layout`] | where the per-CPU state lies: L0, L1b, L2, L3 behind one set of accessors |
 //! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
 //! | [`ops`] | the walks |
 //! | [`measure`] | the harness: runs, samples, intervals |
+//! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
@@ -42,5 +44,6 @@ pub mod report;
 pub mod rng;
 pub mod rt;
 pub mod structs;
+pub mod trace;
 pub mod tree;
 pub mod word;

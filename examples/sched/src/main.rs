@@ -9,6 +9,7 @@ use sched::measure::machine::Machine;
 use sched::measure::measure;
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
+use sched::trace::trace;
 use sched::tree::{cgroup, listing};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -71,9 +72,16 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
     let machine = Machine::current();
     let tree = args.tree().map_err(Failure::Input)?;
     let config = args.config(&machine, &tree).map_err(Failure::Input)?;
+    let modelled = args.modelled(&machine, &tree).map_err(Failure::Input)?;
     let backend = corelocal::backend();
     let results =
         measure(&config, &machine, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?;
+    let traced = match &modelled {
+        None => Vec::new(),
+        Some(modelled) => {
+            trace(modelled, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?
+        }
+    };
     let report = Report {
         machine: &machine,
         backend: format!("{backend}: {}", backend.reason()),
@@ -81,6 +89,8 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
         tree: &tree,
         config: &config,
         results: &results,
+        modelled: modelled.as_ref(),
+        traced: &traced,
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };

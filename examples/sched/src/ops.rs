@@ -117,6 +117,7 @@ fn each<'g, L: Layout>(
     let mut visits = Visits::default();
     for tg in model.groups().iter(guard) {
         visits.add(visit(Step { model, guard, rq, tg, cpu }));
+        L::visited();
     }
     visits
 }
@@ -135,6 +136,7 @@ fn chained<'g, L: Layout>(
     while let Some(tg) = model.groups().get(next, guard) {
         visits.add(visit(Step { model, guard, rq, tg, cpu }));
         next = L::tg_cfs_rq(tg, cpu).plain().throttled_pelt_idle().get() as usize;
+        L::visited();
         if next == 0 {
             break;
         }
@@ -155,14 +157,14 @@ fn subtrees<'g, L: Layout>(
     let mut sum = 0_u64;
     let mut visits = Visits::default();
     let Some(root) = model.groups().get(0, guard) else { return visits };
-    let mut child = root.links.child.get();
+    let mut child = L::touched(&root.links.child).get();
     while child != TreeLinks::NONE {
         let Some(top) = model.groups().get(child as usize, guard) else { break };
         let step = |tg| Step { model, guard, rq, tg, cpu };
         let down = |tg| visits.add(down(step(tg)));
         let up = |tg| sum = sum.wrapping_add(up(step(tg)));
         model.walk_tg_tree_from(guard, child, down, up);
-        child = top.links.sibling.get();
+        child = L::touched(&top.links.sibling).get();
     }
     visits.sum = visits.sum.wrapping_add(sum);
     visits
@@ -184,7 +186,7 @@ fn clock_pelt<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) -> u64 {
     let now = if cfs.throttle_count().get() != 0 {
         cfs.throttled_clock_pelt().get()
     } else {
-        rq.clock_pelt.get()
+        C::touched(&rq.clock_pelt).get()
     };
     now.wrapping_sub(cfs.throttled_clock_pelt_time().get())
 }
@@ -216,9 +218,9 @@ fn blocked<L: Layout>(step: Step<'_, L>) -> u64 {
     let cfs = held.plain();
     let mut read = update_queue(rq, cfs);
     let changed = cfs.avg().load_avg.get().abs_diff(cfs.tg_load_avg_contrib().get());
-    let since = rq.clock.get().wrapping_sub(cfs.last_update_tg_load_avg().get());
+    let since = L::touched(&rq.clock).get().wrapping_sub(cfs.last_update_tg_load_avg().get());
     if since > 1_000_000 && changed > cfs.tg_load_avg_contrib().get() / 64 {
-        tg.load_avg.0.add(changed);
+        L::touched(&tg.load_avg).0.add(changed);
     }
     if let Some(ent) = L::cfs_rq_se(model.groups(), guard, held, cpu) {
         let se = ent.plain();
@@ -243,14 +245,16 @@ fn throttle_down<L: Layout>(step: Step<'_, L>) -> u64 {
     let Step { rq, tg, cpu, .. } = step;
     let cfs = L::tg_cfs_rq(tg, cpu).plain();
     if cfs.throttle_count().get() == 0 {
-        cfs.throttled_clock_pelt().set(rq.clock_pelt.get());
+        cfs.throttled_clock_pelt().set(L::touched(&rq.clock_pelt).get());
         leaf::remove(rq, cfs);
         if cfs.throttled_clock_self().get() == 0 && cfs.nr_queued().get() != 0 {
-            cfs.throttled_clock_self().set(rq.clock.get());
+            cfs.throttled_clock_self().set(L::touched(&rq.clock).get());
         }
     }
     cfs.throttle_count().add(1);
-    cfs.tg().get()
+    let group = cfs.tg().get();
+    L::visited();
+    group
 }
 
 /// Unthrottle of one queue, as Linux 6.14.
@@ -260,7 +264,8 @@ fn unthrottle_up<L: Layout>(step: Step<'_, L>) -> u64 {
     let cfs = L::tg_cfs_rq(tg, cpu).plain();
     cfs.throttle_count().add(-1);
     if cfs.throttle_count().get() == 0 {
-        let stood = rq.clock_pelt.get().wrapping_sub(cfs.throttled_clock_pelt().get());
+        let now = L::touched(&rq.clock_pelt).get();
+        let stood = now.wrapping_sub(cfs.throttled_clock_pelt().get());
         cfs.throttled_clock_pelt_time().add(stood);
         // All sums are read, also where the first would decide.
         let left = cfs.load().weight.get()
@@ -273,10 +278,13 @@ fn unthrottle_up<L: Layout>(step: Step<'_, L>) -> u64 {
         let since = cfs.throttled_clock_self().get();
         if since != 0 {
             cfs.throttled_clock_self().set(0);
-            cfs.throttled_clock_self_time().add(rq.clock.get().wrapping_sub(since));
+            let now = L::touched(&rq.clock).get();
+            cfs.throttled_clock_self_time().add(now.wrapping_sub(since));
         }
     }
-    cfs.tg().get()
+    let group = cfs.tg().get();
+    L::visited();
+    group
 }
 
 /// One group after the other, each on all CPUs: what its statistics file shows.
@@ -287,8 +295,9 @@ fn group_walk<L: Layout>(model: &Model<L>, guard: &Guard) -> Visits {
     for tg in model.groups().iter(guard).skip(1).step_by(step) {
         for cpu in model.cpus() {
             let throttled = L::tg_cfs_rq(tg, cpu).plain().throttled_clock_self_time().get();
-            let waited = L::tg_stats(tg, cpu).map_or(0, |stats| stats.wait_sum.get());
+            let waited = L::tg_stats(tg, cpu).map_or(0, |stats| L::touched(&stats.wait_sum).get());
             visits.add(throttled.wrapping_add(waited));
+            L::visited();
         }
     }
     visits

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "the root's array borrows from the run queues")]
 
 use super::ptr_array::{PtrArray, StartsWith};
-use super::{Held, Layout, Order, Plan, Rqs};
+use super::{Held, Layout, Order, Piece, Plan, Rqs};
 use crate::model::Groups;
 use crate::structs::{CfsRqFields, Kernel, SchedStatistics, SeStats, TaskGroup};
 use bytemuck::allocation::zeroed_box;
@@ -91,12 +91,12 @@ impl<K: Kernel> Layout for L0<K> {
 
     #[inline(always)]
     fn tg_cfs_rq(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Queue<'_, K> {
-        Queue(tg.refs.cfs_rq.get(cpu).expect("a queue on every CPU"))
+        Queue(tg.refs.cfs_rq.get::<K::CfsRq>(cpu).expect("a queue on every CPU"))
     }
 
     #[inline(always)]
     fn tg_se(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Option<Entity<'_, K>> {
-        tg.refs.se.owner(cpu).map(Entity)
+        tg.refs.se.owner::<K::CfsRq>(cpu).map(Entity)
     }
 
     #[inline(always)]
@@ -117,7 +117,12 @@ impl<K: Kernel> Layout for L0<K> {
 
     #[inline(always)]
     fn tg_stats(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Option<&SchedStatistics> {
-        tg.refs.se.owner(cpu).map(|ent| &ent.stats)
+        tg.refs.se.owner::<K::CfsRq>(cpu).map(|ent| &ent.stats)
+    }
+
+    fn pieces(tg: &TaskGroup<Refs<K>>) -> Vec<Piece> {
+        let pairs = tg.refs.cfs_rq.pieces().zip(tg.refs.se.pieces());
+        pairs.flat_map(|(queue, entity)| [queue, entity]).collect()
     }
 
     fn group_bytes(cpus: usize) -> u64 {

@@ -5,9 +5,9 @@
 
 use super::coloc::{self, CoCfs, CoEnt};
 use super::ptr_array::{PtrArray, StartsWith};
-use super::{Layout, Order, Plan, Rqs};
+use super::{Layout, Order, Piece, Plan, Rqs};
 use crate::model::Groups;
-use crate::structs::{Kernel, SchedStatistics, TaskGroup, reorder, v6_14, v7_2, v7_3};
+use crate::structs::{Kernel, SchedStatistics, TaskGroup, recorded, reorder, v6_14, v7_2, v7_3};
 use bytemuck::allocation::zeroed_box;
 use core::marker::PhantomData;
 use corelocal::colocated::Part;
@@ -30,6 +30,10 @@ unsafe impl StartsWith<reorder::CfsRq> for reorder::CfsTgState {}
 // SAFETY:
 // * as above.
 unsafe impl StartsWith<v7_3::CfsRq> for v7_3::CfsTgState {}
+
+// SAFETY:
+// * as above.
+unsafe impl<Q, S, P> StartsWith<Q> for recorded::State<Q, S, P> {}
 
 /// The array of a group: pointers to the queues, which are parts of owned objects but the root's.
 type Refs<K> = PtrArray<<K as Kernel>::CfsRq, <K as Kernel>::State>;
@@ -78,12 +82,13 @@ where
 
     #[inline(always)]
     fn tg_cfs_rq(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> CoCfs<'_, K> {
-        CoCfs::new(tg.refs.get(cpu).expect("a queue on every CPU"), tg.refs.owner(cpu))
+        let queue = tg.refs.get::<K::CfsRq>(cpu).expect("a queue on every CPU");
+        CoCfs::new(queue, tg.refs.owner::<K::CfsRq>(cpu))
     }
 
     #[inline(always)]
     fn tg_se(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Option<CoEnt<'_, K>> {
-        tg.refs.owner(cpu).map(Part::new)
+        tg.refs.owner::<K::CfsRq>(cpu).map(Part::new)
     }
 
     #[inline(always)]
@@ -103,7 +108,11 @@ where
 
     #[inline(always)]
     fn tg_stats(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Option<&SchedStatistics> {
-        tg.refs.owner(cpu).map(|state| Part::<K::State, _, 2>::new(state).get())
+        tg.refs.owner::<K::CfsRq>(cpu).map(|state| Part::<K::State, _, 2>::new(state).get())
+    }
+
+    fn pieces(tg: &TaskGroup<Refs<K>>) -> Vec<Piece> {
+        tg.refs.pieces().collect()
     }
 
     fn group_bytes(cpus: usize) -> u64 {

@@ -1,12 +1,15 @@
-//! L2, the kernel since 7.2: the co-located three in per-CPU memory, one offset a group.
+//! L2, the kernel since 7.2: the co-located three in per-CPU memory, one offset a group; L3, the same
+//! with the fields in the order of the RFC.
 
 #![allow(unsafe_code, reason = "a group refers to the per-CPU object that it owns")]
 
 use super::coloc::{self, CoCfs, CoEnt};
-use super::{Layout, Plan, Rqs};
+use super::{Layout, Piece, Plan, Rqs};
 use crate::model::Groups;
+use crate::structs::reorder::Reorder;
 use crate::structs::{Kernel, Rq, SchedStatistics, TaskGroup};
 use core::marker::PhantomData;
+use core::ptr;
 use corelocal::colocated::{HasPart, Part};
 use corelocal::{AllocError, CpuId, PerCpu, PerCpuPtr, PerCpuRef, field};
 use crossbeam_epoch::Guard;
@@ -14,6 +17,16 @@ use crossbeam_epoch::Guard;
 /// Per-CPU memory.
 #[derive(Debug)]
 pub struct L2<K>(PhantomData<K>);
+
+/// Per-CPU memory and the structures of the RFC: 15 lines a group and CPU, an odd number as it is.
+pub type L3 = L2<Reorder>;
+
+const _: () = {
+    use core::mem::offset_of;
+    type State = <Reorder as Kernel>::State;
+    assert!(size_of::<State>() == 15 * 64 && offset_of!(State, cfs_rq) == 0);
+    assert!(offset_of!(State, se) == 7 * 64 && offset_of!(State, stats) == 11 * 64);
+};
 
 /// How a group reaches its state. Root's and child's queues are found by the same arithmetic on a
 /// handle of the same type, though they lie in different objects: both have one stride.
@@ -78,7 +91,7 @@ impl<K: Kernel> Layout for L2<K> {
     type Refs = Refs<K>;
     type Cfs<'g> = CoCfs<'g, K>;
     type Ent<'g> = CoEnt<'g, K>;
-    const NAME: &'static str = "L2";
+    const NAME: &'static str = K::PER_CPU;
 
     unsafe fn allocate(plan: &Plan<'_>, rqs: &Rqs<K>) -> Result<Vec<Refs<K>>, AllocError> {
         let mut groups: Vec<Option<Refs<K>>> = Vec::with_capacity(plan.groups + 1);
@@ -96,12 +109,13 @@ impl<K: Kernel> Layout for L2<K> {
 
     #[inline(always)]
     fn tg_cfs_rq(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> CoCfs<'_, K> {
-        CoCfs::new(tg.refs.cfs_rq.get(cpu).expect("a CPU of the model"), tg.refs.state(cpu))
+        let refs = Self::touched(&tg.refs);
+        CoCfs::new(refs.cfs_rq.get(cpu).expect("a CPU of the model"), refs.state(cpu))
     }
 
     #[inline(always)]
     fn tg_se(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Option<CoEnt<'_, K>> {
-        tg.refs.state(cpu).map(Part::new)
+        Self::touched(&tg.refs).state(cpu).map(Part::new)
     }
 
     #[inline(always)]
@@ -121,7 +135,13 @@ impl<K: Kernel> Layout for L2<K> {
 
     #[inline(always)]
     fn tg_stats(tg: &TaskGroup<Refs<K>>, cpu: CpuId) -> Option<&SchedStatistics> {
-        tg.refs.state(cpu).map(|state| Part::<K::State, _, 2>::new(state).get())
+        let state = Self::touched(&tg.refs).state(cpu);
+        state.map(|state| Part::<K::State, _, 2>::new(state).get())
+    }
+
+    fn pieces(tg: &TaskGroup<Refs<K>>) -> Vec<Piece> {
+        let lane0 = tg.refs.state(CpuId::new(0)).map(|state| ptr::from_ref(state).addr());
+        lane0.map(|at| Piece::PerCpu(at, size_of::<K::State>())).into_iter().collect()
     }
 
     fn group_bytes(cpus: usize) -> u64 {

@@ -1,10 +1,11 @@
-//! Where the per-CPU state of the groups lies: three layouts behind one set of accessors.
+//! Where the per-CPU state of the groups lies: four layouts behind one set of accessors.
 //!
 //! | layout | a group holds | one CPU's state |
 //! |---|---|---|
 //! | [`L0`] | two arrays of pointers | two heap objects: queue; entity with statistics |
 //! | [`L1b`] | one array of pointers | one heap object: the co-located three |
 //! | [`L2`] | one offset | the co-located three in per-CPU memory |
+//! | [`L3`] | one offset | the same, with the fields in the order of the RFC |
 //!
 //! The root group has no entity: its queue lies in the run queue [`Rq`] of each CPU.
 
@@ -17,12 +18,12 @@ mod ptr_array;
 pub use coloc::{CoCfs, CoEnt};
 pub use l0::L0;
 pub use l1b::L1b;
-pub use l2::L2;
+pub use l2::{L2, L3};
 pub use ptr_array::{PtrArray, StartsWith};
 
 use crate::model::Groups;
 use crate::rng::Rng;
-use crate::structs::{Kernel, Rq, SchedStatistics, TaskGroup};
+use crate::structs::{Kernel, Rq, SchedStatistics, TaskGroup, Watched};
 use core::fmt::Debug;
 use corelocal::colocated::{HasPart, Part};
 use corelocal::{AllocError, Area, CpuId, PerCpu};
@@ -100,6 +101,17 @@ impl Plan<'_> {
     }
 }
 
+/// A piece of memory that belongs to a group's references: its address and its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// An array of pointers, on the heap.
+    Array(usize, usize),
+    /// An object on the heap.
+    Object(usize, usize),
+    /// CPU 0's copy of an object in per-CPU memory.
+    PerCpu(usize, usize),
+}
+
 /// How a group finds its state on a CPU.
 pub trait Layout: Sized + Send + Sync + Debug + 'static {
     /// Whose structures.
@@ -152,6 +164,21 @@ pub trait Layout: Sized + Send + Sync + Debug + 'static {
 
     /// The statistics of a group on `cpu`, from the group; none for the root.
     fn tg_stats(tg: &TaskGroup<Self::Refs>, cpu: CpuId) -> Option<&SchedStatistics>;
+
+    /// Where the group's references lead, in the order in which the kernel asks for it.
+    fn pieces(tg: &TaskGroup<Self::Refs>) -> Vec<Piece>;
+
+    /// `what` is used now: see [`Watched`].
+    #[inline(always)]
+    fn touched<T>(what: &T) -> &T {
+        Cfs::<Self>::touched(what)
+    }
+
+    /// The visit of a group ends here: see [`Watched`].
+    #[inline(always)]
+    fn visited() {
+        Cfs::<Self>::visited();
+    }
 
     /// Bytes asked for by one group on `cpus` CPUs, without the task group itself.
     fn group_bytes(cpus: usize) -> u64;

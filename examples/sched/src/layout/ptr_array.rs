@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code, reason = "an array of owned pointers into larger objects")]
 
-use crate::structs::{Kernel, SeStats};
+use super::Piece;
+use crate::structs::{Kernel, SeStats, Watched};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -59,24 +60,32 @@ impl<T, O: StartsWith<T>> PtrArray<T, O> {
         Self { ptrs, owned: false, _owns: PhantomData }
     }
 
-    /// The object of `cpu`.
+    /// The object of `cpu`. `W` is told what is used.
     #[inline(always)]
-    pub(super) fn get(&self, cpu: CpuId) -> Option<&T> {
+    pub(super) fn get<W: Watched>(&self, cpu: CpuId) -> Option<&T> {
         // SAFETY:
         // * an owned pointer came from a box that `Drop` alone takes back, and an `O` begins with
         //   a `T`; a borrowed one is promised to `borrowing`.
-        self.ptrs[cpu.index()].map(|ptr| unsafe { ptr.as_ref() })
+        W::touched(&W::touched(self).ptrs[cpu.index()]).map(|ptr| unsafe { ptr.as_ref() })
     }
 
-    /// The whole object of `cpu`, if the array owns its objects.
+    /// The whole object of `cpu`, if the array owns its objects. `W` is told what is used.
     #[inline(always)]
-    pub(super) fn owner(&self, cpu: CpuId) -> Option<&O> {
-        if !self.owned {
+    pub(super) fn owner<W: Watched>(&self, cpu: CpuId) -> Option<&O> {
+        if !W::touched(self).owned {
             return None;
         }
         // SAFETY:
         // * an owned pointer was made from a `Box<O>` and keeps its provenance.
-        self.ptrs[cpu.index()].map(|ptr| unsafe { ptr.cast::<O>().as_ref() })
+        W::touched(&self.ptrs[cpu.index()]).map(|ptr| unsafe { ptr.cast::<O>().as_ref() })
+    }
+
+    /// Where the array lies, and where its objects, if it owns them.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let array = Piece::Array(self.ptrs.as_ptr().addr(), size_of_val(&*self.ptrs));
+        let owned = self.ptrs.iter().flatten().filter(|_| self.owned);
+        let objects = owned.map(|ptr| Piece::Object(ptr.addr().get(), size_of::<O>()));
+        core::iter::once(array).chain(objects)
     }
 
     fn take(ptr: NonNull<T>) -> Box<O> {

@@ -14,7 +14,7 @@ pub mod stats;
 
 pub use sample::{Cache, Task};
 
-use crate::layout::{L0, L1b, L2, Layout, Order, StartsWith};
+use crate::layout::{L0, L1b, L2, L3, Layout, Order, StartsWith};
 use crate::model::Model;
 use crate::rng::Rng;
 use crate::structs::{Kernel, v6_14::V6_14, v7_2::V7_2};
@@ -27,8 +27,6 @@ use std::time::Duration;
 
 /// The name of the second copy of L0's results.
 pub const NULL: &str = "L0-null";
-/// The layouts in the order of the output.
-pub const LAYOUTS: [&str; 4] = ["L0", "L1b", "L2", NULL];
 /// A level 2 cache where the system does not tell its size.
 const ASSUMED_L2: u64 = 2 << 20;
 /// CPUs that one run uses; the next run uses the next ones.
@@ -77,7 +75,7 @@ pub struct Results {
 /// One layout's figures for one walk.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Of [`LAYOUTS`].
+    /// Its name, or [`NULL`].
     pub layout: &'static str,
     /// The kernel whose structures were walked.
     pub structs: &'static str,
@@ -91,6 +89,8 @@ pub struct Row {
     pub ns: Estimate,
     /// `layout / L0 - 1`, pair by pair within a run.
     pub change: Estimate,
+    /// For L3 `L3 / L2 - 1`, pair by pair within a run.
+    pub to_l2: Option<Estimate>,
     /// Bytes asked for: state and references of all groups.
     pub bytes: u64,
     /// Samples that were thrown away.
@@ -119,10 +119,11 @@ pub fn measure(
             let mut setting =
                 Setting { config, machine, tree, lanes, shuffled, sweep: &sweep, patience };
             if config.kernels != Kernels::V6_14 {
-                setting.measure::<V7_2>(&mut results, &mut progress)?;
+                setting.measure::<V7_2>(&mut results, false, &mut progress)?;
             }
             if config.kernels != Kernels::V7_2 {
-                setting.measure::<V6_14>(&mut results, &mut progress)?;
+                // The RFC orders the fields of these structures, so L3 stands beside them.
+                setting.measure::<V6_14>(&mut results, true, &mut progress)?;
             }
         }
     }
@@ -165,6 +166,7 @@ impl Setting<'_> {
     fn measure<K: Kernel>(
         &mut self,
         results: &mut Results,
+        with_l3: bool,
         progress: &mut impl FnMut(&str),
     ) -> Result<(), String>
     where
@@ -172,7 +174,8 @@ impl Setting<'_> {
         K::CfsRq: StartsWith<K::CfsRq>,
     {
         let tasks = Task::all();
-        let mut series = vec![[(); LAYOUTS.len()].map(|()| Series::default()); tasks.len()];
+        let mut layouts = Vec::new();
+        let mut series: Vec<Vec<Series>> = vec![Vec::new(); tasks.len()];
         for run in 0..self.config.runs {
             progress(&format!(
                 "structures of {}, {} lanes, {} order: run {} of {}",
@@ -186,17 +189,32 @@ impl Setting<'_> {
             let l0 = self.build::<L0<K>>(run, &area)?;
             let l1b = self.build::<L1b<K>>(run, &area)?;
             let l2 = self.build::<L2<K>>(run, &area)?;
-            let subjects: [&dyn Subject; LAYOUTS.len()] = [&l0, &l1b, &l2, &l0];
-            self.run(run, &tasks, subjects, &mut series)?;
+            let l3 = if with_l3 { Some(self.build::<L3>(run, &area)?) } else { None };
+            let mut subjects: Vec<&dyn Subject> = vec![&l0, &l1b, &l2];
+            subjects.extend(l3.as_ref().map(|l3| -> &dyn Subject { l3 }));
+            layouts = subjects.iter().map(|subject| subject.name()).collect();
+            subjects.push(&l0);
+            layouts.push(NULL);
+            self.run(run, &tasks, &subjects, &mut series)?;
         }
-        let groups = self.tree.groups.len() as u64;
-        let cpus = self.lanes as usize;
-        let (l0, l1b, l2) =
-            (L0::<K>::group_bytes(cpus), L1b::<K>::group_bytes(cpus), L2::<K>::group_bytes(cpus));
-        let bytes = [l0, l1b, l2, l0].map(|group| group * groups);
-        results.rows.extend(self.rows(K::NAME, &tasks, &series, bytes));
+        results.rows.extend(self.rows::<K>(&layouts, &tasks, &series));
         results.nulls.push(self.null(&series));
         Ok(())
+    }
+
+    /// Bytes asked for by all groups in a layout.
+    fn bytes<K: Kernel>(&self, layout: &str) -> u64
+    where
+        K::State: StartsWith<K::CfsRq>,
+    {
+        let cpus = self.lanes as usize;
+        let group = match layout {
+            "L1b" => L1b::<K>::group_bytes(cpus),
+            "L2" => L2::<K>::group_bytes(cpus),
+            "L3" => L3::group_bytes(cpus),
+            _ => L0::<K>::group_bytes(cpus),
+        };
+        group * self.tree.groups.len() as u64
     }
 
     /// The order of allocation; a shuffled one differs from run to run.
@@ -227,18 +245,19 @@ impl Setting<'_> {
         &mut self,
         run: u32,
         tasks: &[Task],
-        subjects: [&dyn Subject; LAYOUTS.len()],
-        series: &mut [[Series; LAYOUTS.len()]],
+        subjects: &[&dyn Subject],
+        series: &mut [Vec<Series>],
     ) -> Result<(), String> {
         let mut rng = Rng::new(self.config.seed ^ u64::from(run) << 32);
         let mut order: Vec<usize> = (0..tasks.len()).collect();
-        let mut samples = vec![[(); LAYOUTS.len()].map(|()| Vec::new()); tasks.len()];
+        let mut samples = vec![vec![Vec::new(); subjects.len()]; tasks.len()];
+        series.iter_mut().for_each(|of_task| of_task.resize_with(subjects.len(), Series::default));
         for cpu in self.cpus(run) {
             machine::pin(cpu)?;
             rng.shuffle(&mut order);
             for &at in &order {
                 for _ in 0..self.config.samples {
-                    let mut turn = [0, 1, 2, 3];
+                    let mut turn: Vec<usize> = (0..subjects.len()).collect();
                     rng.shuffle(&mut turn);
                     for layout in turn {
                         let sample = self.sample(subjects[layout], tasks[at], cpu);
@@ -257,10 +276,11 @@ impl Setting<'_> {
     }
 
     /// The null pair over all walks.
-    fn null(&self, series: &[[Series; LAYOUTS.len()]]) -> Estimate {
+    fn null(&self, series: &[Vec<Series>]) -> Estimate {
         let of_run = |run: usize| {
+            let ends = series.iter().filter_map(|s| Some((s.first()?, s.last()?)));
             let changes: Vec<f64> =
-                series.iter().map(|s| s[3].ns[run] / s[0].ns[run] - 1.0).collect();
+                ends.map(|(l0, null)| null.ns[run] / l0.ns[run] - 1.0).collect();
             median(&changes)
         };
         let runs: Vec<f64> = (0..self.config.runs as usize).map(of_run).collect();
@@ -271,27 +291,33 @@ impl Setting<'_> {
         sample(subject, task, cpu, self.sweep, self.patience)
     }
 
-    fn rows(
+    fn rows<K: Kernel>(
         &self,
-        structs: &'static str,
+        layouts: &[&'static str],
         tasks: &[Task],
-        series: &[[Series; LAYOUTS.len()]],
-        bytes: [u64; LAYOUTS.len()],
-    ) -> Vec<Row> {
+        series: &[Vec<Series>],
+    ) -> Vec<Row>
+    where
+        K::State: StartsWith<K::CfsRq>,
+    {
         let mut rows = Vec::new();
         for (&task, of_task) in tasks.iter().zip(series) {
-            for (layout, one) in of_task.iter().enumerate() {
-                let pairs = one.ns.iter().zip(&of_task[0].ns);
-                let changes: Vec<f64> = pairs.map(|(ns, base)| ns / base - 1.0).collect();
+            let change = |of: &Series, against: &str| {
+                let against = layouts.iter().position(|layout| *layout == against)?;
+                let pairs = of.ns.iter().zip(&of_task[against].ns);
+                Some(estimate(&pairs.map(|(ns, base)| ns / base - 1.0).collect::<Vec<f64>>()))
+            };
+            for (&layout, one) in layouts.iter().zip(of_task) {
                 rows.push(Row {
-                    layout: LAYOUTS[layout],
-                    structs,
+                    layout,
+                    structs: K::NAME,
                     lanes: self.lanes,
                     order: self.order(0).name(),
                     task,
                     ns: estimate(&one.ns),
-                    change: estimate(&changes),
-                    bytes: bytes[layout],
+                    change: change(one, "L0").expect("L0 is measured"),
+                    to_l2: if layout == "L3" { change(one, "L2") } else { None },
+                    bytes: self.bytes::<K>(layout),
                     rejected: one.rejected,
                     disturbed: one.disturbed,
                 });

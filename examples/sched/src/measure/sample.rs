@@ -50,11 +50,18 @@ impl Patience {
 
 /// A model whose layout is not known to the harness.
 pub(super) trait Subject {
+    /// The layout's name.
+    fn name(&self) -> &'static str;
+
     /// [`walk`]s it.
     fn walk(&self, operation: Operation, cpu: CpuId, dependent: bool) -> Visits;
 }
 
 impl<L: Layout> Subject for Model<L> {
+    fn name(&self) -> &'static str {
+        L::NAME
+    }
+
     fn walk(&self, operation: Operation, cpu: CpuId, dependent: bool) -> Visits {
         // Readers are pinned once a walk, as the kernel's are inside one RCU section.
         walk(self, &epoch::pin(), operation, cpu, dependent)

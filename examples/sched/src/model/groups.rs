@@ -34,11 +34,16 @@ impl<L: Layout> Groups<L> {
     pub fn get<'g>(&'g self, index: usize, guard: &'g Guard) -> Option<&'g Tg<L>> {
         // Acquire: pairs with the Release in `take` of a neighbour's unlinking, and with what
         // published the model: the group's fields are seen as they were initialised.
-        let group = self.slots.get(index)?.load(Ordering::Acquire, guard);
+        let group = L::touched(self.slots.get(index)?).load(Ordering::Acquire, guard);
         // SAFETY:
         // * a group that is taken out of its slot is dropped only after every guard that was
         //   pinned then is gone (`release`), and `guard` is pinned for `'g`.
         unsafe { group.as_ref() }
+    }
+
+    /// Where the table lies: address and bytes.
+    pub fn memory(&self) -> (usize, usize) {
+        (self.slots.as_ptr().addr(), size_of_val(&*self.slots))
     }
 
     /// All groups in order: the kernel's list of task groups.

@@ -20,18 +20,36 @@ fn point<C>(link: &Link<C>, to: Option<&C>) {
     unsafe { link.set(to) };
 }
 
+/// The link that leads from `prev` on; from the list's beginning, if there is none.
+#[inline(always)]
+fn after<'a, C: CfsRqFields>(rq: &'a Rq<C>, prev: Option<&'a C>) -> &'a Link<C> {
+    match prev {
+        Some(prev) => &prev.leaf_cfs_rq_list().next,
+        None => C::touched(&rq.leaf.next),
+    }
+}
+
+/// The link that leads back from `next`; from the list's end, if there is none.
+#[inline(always)]
+fn before<'a, C: CfsRqFields>(rq: &'a Rq<C>, next: Option<&'a C>) -> &'a Link<C> {
+    match next {
+        Some(next) => &next.leaf_cfs_rq_list().prev,
+        None => C::touched(&rq.leaf.prev),
+    }
+}
+
 /// Inserts `cfs` between two neighbours of the list; `None` is an end.
 fn insert<C: CfsRqFields>(rq: &Rq<C>, cfs: &C, prev: Option<&C>, next: Option<&C>) {
     point(&cfs.leaf_cfs_rq_list().prev, prev);
     point(&cfs.leaf_cfs_rq_list().next, next);
-    point(prev.map_or(&rq.leaf.next, |p| &p.leaf_cfs_rq_list().next), Some(cfs));
-    point(next.map_or(&rq.leaf.prev, |n| &n.leaf_cfs_rq_list().prev), Some(cfs));
+    point(after(rq, prev), Some(cfs));
+    point(before(rq, next), Some(cfs));
     cfs.on_list().set(1);
 }
 
 /// Appends `cfs`: what is before it may be its child.
 pub fn push_back<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
-    insert(rq, cfs, rq.leaf.prev.get(), None);
+    insert(rq, cfs, C::touched(&rq.leaf.prev).get(), None);
 }
 
 /// Puts the queue of `tg` back on the list, before its parent if that is there; if not, at the
@@ -49,19 +67,19 @@ pub fn add<L: Layout>(
         return;
     }
     // The parent is looked up through the layout: here the kernel pays for its references.
-    match model.groups().get(tg.links.parent.get() as usize, guard) {
+    match model.groups().get(L::touched(&tg.links.parent).get() as usize, guard) {
         None => {
             push_back(rq, cfs);
-            rq.tmp_alone_branch.clear();
+            L::touched(&rq.tmp_alone_branch).clear();
         }
         Some(parent) => {
             let parent = L::tg_cfs_rq(parent, cpu).plain();
             if parent.on_list().get() != 0 {
                 insert(rq, cfs, parent.leaf_cfs_rq_list().prev.get(), Some(parent));
-                rq.tmp_alone_branch.clear();
+                L::touched(&rq.tmp_alone_branch).clear();
             } else {
-                let prev = rq.tmp_alone_branch.get();
-                let next = prev.map_or(&rq.leaf.next, |p| &p.leaf_cfs_rq_list().next).get();
+                let prev = L::touched(&rq.tmp_alone_branch).get();
+                let next = after(rq, prev).get();
                 insert(rq, cfs, prev, next);
                 point(&rq.tmp_alone_branch, Some(cfs));
             }
@@ -77,11 +95,11 @@ pub fn remove<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
     }
     let links = cfs.leaf_cfs_rq_list();
     let (prev, next) = (links.prev.get(), links.next.get());
-    if rq.tmp_alone_branch.is(Some(cfs)) {
+    if C::touched(&rq.tmp_alone_branch).is(Some(cfs)) {
         point(&rq.tmp_alone_branch, prev);
     }
-    point(prev.map_or(&rq.leaf.next, |p| &p.leaf_cfs_rq_list().next), next);
-    point(next.map_or(&rq.leaf.prev, |n| &n.leaf_cfs_rq_list().prev), prev);
+    point(after(rq, prev), next);
+    point(before(rq, next), prev);
     links.prev.clear();
     links.next.clear();
     cfs.on_list().set(0);

@@ -105,8 +105,9 @@ impl<L: Layout> Model<L> {
         let mut at = from;
         loop {
             down(tg);
-            if let Some(child) = self.groups.get(tg.links.child.get() as usize, guard) {
-                (at, tg) = (tg.links.child.get(), child);
+            if let Some(child) = self.groups.get(L::touched(&tg.links.child).get() as usize, guard)
+            {
+                (at, tg) = (L::touched(&tg.links.child).get(), child);
                 continue;
             }
             loop {
@@ -114,7 +115,8 @@ impl<L: Layout> Model<L> {
                 if at == from {
                     return;
                 }
-                let (sibling, parent) = (tg.links.sibling.get(), tg.links.parent.get());
+                let links = L::touched(&tg.links);
+                let (sibling, parent) = (links.sibling.get(), links.parent.get());
                 if let Some(next) = self.groups.get(sibling as usize, guard) {
                     (at, tg) = (sibling, next);
                     break;

@@ -1,10 +1,11 @@
 //! Every layout of both kernels against the others, and against brute force.
 
 use super::*;
-use crate::layout::{L0, L1b, L2, Order};
+use crate::layout::{L0, L1b, L2, L3, Order};
 use crate::model::{ReleaseError, check};
 use crate::rng::Rng;
-use crate::structs::{Kernel, v6_14::V6_14, v7_2::V7_2};
+use crate::structs::recorded::{Line, Recording};
+use crate::structs::{Kernel, reorder::Reorder, v6_14::V6_14, v7_2::V7_2};
 use crate::tree::Tree;
 use corelocal::Area;
 use crossbeam_epoch as epoch;
@@ -20,7 +21,7 @@ fn build<L: Layout>(width: u64, depth: u64, order: Order) -> Model<L> {
     Model::build(&tree, CPUS, order, &area).unwrap()
 }
 
-/// Calls `$body` with `L` being each layout of both kernels.
+/// Calls `$body` with `L` being each layout of both kernels, and two whose accesses are recorded.
 macro_rules! for_all_layouts {
     ($L:ident => $body:block) => {{
         fn case<$L: Layout>() $body
@@ -30,6 +31,9 @@ macro_rules! for_all_layouts {
         case::<L0<V7_2>>();
         case::<L1b<V7_2>>();
         case::<L2<V7_2>>();
+        case::<L3>();
+        case::<L0<Recording<V6_14>>>();
+        case::<L2<Recording<Reorder, Line>>>();
     }};
 }
 
@@ -69,6 +73,11 @@ fn all_layouts_read_the_same_values() {
     }
     kernel::<V6_14>();
     kernel::<V7_2>();
+    kernel::<Recording<V7_2>>();
+    // No value depends on whose structures they are.
+    let expected = sums::<L0<V6_14>>(Order::Allocation);
+    assert_eq!(sums::<L3>(Order::Shuffled(3)), expected);
+    assert_eq!(sums::<L1b<Recording<Reorder>>>(Order::Shuffled(3)), expected);
 }
 
 #[test]
@@ -313,4 +322,5 @@ fn the_bytes_of_per_cpu_memory_are_those_that_the_area_gives_out() {
     }
     kernel::<V6_14>();
     kernel::<V7_2>();
+    kernel::<Reorder>();
 }

@@ -1,16 +1,19 @@
 //! What is printed: a table for people, one object for programs, and a sentence that says what
 //! the figures are about.
 
+mod caches;
 mod json;
 mod regime;
 mod table;
 
+pub use caches::caches;
 pub use json::json;
 pub use regime::regime;
 pub use table::table;
 
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Results};
+use crate::trace;
 use crate::tree::Tree;
 
 /// Everything that a report is made from.
@@ -28,6 +31,10 @@ pub struct Report<'a> {
     pub config: &'a Config,
     /// The figures.
     pub results: &'a Results,
+    /// The machine whose caches were modelled, if one was.
+    pub modelled: Option<&'a trace::Config>,
+    /// What the walks met there.
+    pub traced: &'a [trace::Row],
 }
 
 /// Bytes for people.

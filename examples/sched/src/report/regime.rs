@@ -2,16 +2,21 @@
 
 use super::{Report, cache, size};
 use crate::layout::{L2, Layout};
+use crate::measure::stats::Estimate;
 use crate::measure::{Cache, NULL, Row};
 use crate::ops::Operation;
 use crate::structs::{v6_14::V6_14, v7_2::V7_2};
 
 /// Says in which regime the figures were taken, and what they show there.
 pub fn regime(report: &Report<'_>) -> String {
+    if report.results.rows.is_empty() {
+        return String::new();
+    }
     let mut text = working_set(report);
     for &lanes in &report.config.lanes {
         text.push(' ');
         text.push_str(&verdict(report, lanes));
+        text.push_str(&reordered(report, lanes));
     }
     text.push(' ');
     text.push_str(&null_pair(report));
@@ -66,7 +71,7 @@ fn verdict(report: &Report<'_>, lanes: u32) -> String {
     for row in along.clone() {
         match row.change {
             change if change.hi < 0.0 => faster += 1,
-            change if change.lo > 0.0 => slower.push(describe(row)),
+            change if change.lo > 0.0 => slower.push(describe(row, change)),
             _ => unclear += 1,
         }
     }
@@ -78,11 +83,7 @@ fn verdict(report: &Report<'_>, lanes: u32) -> String {
             report.machine.allowed.len()
         )
     };
-    let slower = if slower.is_empty() {
-        "slower in none".to_owned()
-    } else {
-        format!("slower in {} ({})", slower.len(), slower.join("; "))
-    };
+    let slower = slower_in(&slower);
     let warm = |row: &&&Row| {
         let task = row.task;
         task.operation == Operation::CpuWalk && task.dependent && task.cache == Cache::Warm
@@ -104,14 +105,43 @@ fn verdict(report: &Report<'_>, lanes: u32) -> String {
     )
 }
 
-fn describe(row: &Row) -> String {
+/// What the order of the fields does, all else being as in L2.
+fn reordered(report: &Report<'_>, lanes: u32) -> String {
+    let of_lanes = report.results.rows.iter().filter(|row| row.lanes == lanes);
+    let pairs: Vec<(&Row, Estimate)> = of_lanes.filter_map(|row| Some((row, row.to_l2?))).collect();
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let faster = pairs.iter().filter(|(_, change)| change.hi < 0.0).count();
+    let slower: Vec<String> = pairs
+        .iter()
+        .filter(|(_, change)| change.lo > 0.0)
+        .map(|(row, change)| describe(row, *change))
+        .collect();
+    format!(
+        " The RFC's order of fields in the same memory (L3 against L2): faster in {faster} of {} \
+         cases, {}, undecided in {}.",
+        pairs.len(),
+        slower_in(&slower),
+        pairs.len() - faster - slower.len()
+    )
+}
+
+fn slower_in(cases: &[String]) -> String {
+    if cases.is_empty() {
+        return "slower in none".to_owned();
+    }
+    format!("slower in {} ({})", cases.len(), cases.join("; "))
+}
+
+fn describe(row: &Row, change: Estimate) -> String {
     format!(
         "{} {} {} {} {:+.0} %",
         row.structs,
         row.order,
         row.task.operation.name(),
         row.task.cache.name(),
-        row.change.median * 100.0
+        change.median * 100.0
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Report, cache, size};
 use crate::measure::stats::{Estimate, coverage, rank};
-use crate::measure::{LAYOUTS, Row};
+use crate::measure::{NULL, Row};
 use std::io::{self, Write};
 
 /// Writes `report` for people.
@@ -19,6 +19,14 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     for (rows, &null) in tables.zip(&report.results.nulls) {
         one_table(report, rows, null, out)?;
     }
+    if !rows.is_empty() {
+        end(report, out)?;
+    }
+    report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))
+}
+
+fn end(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
+    let rows = &report.results.rows;
     let (rejected, disturbed) =
         rows.iter().fold((0, 0), |(r, d), row| (r + row.rejected, d + row.disturbed));
     writeln!(
@@ -26,7 +34,7 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         "Samples rejected because the thread was switched out: {rejected}; kept all the same: \
          {disturbed}.\n"
     )?;
-    writeln!(out, "{}", super::regime(report))
+    writeln!(out, "{}\n", super::regime(report))
 }
 
 fn head(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -52,6 +60,9 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         tree.width(),
         tree.depth()
     )?;
+    if report.results.rows.is_empty() {
+        return writeln!(out);
+    }
     let runs = config.runs as usize;
     writeln!(
         out,
@@ -62,7 +73,8 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "L0 two pointer arrays, separate objects; L1b one array, co-located objects; L2 per-CPU \
-         memory; null: L0 measured again under another name."
+         memory; L3 the same with the RFC's order of fields, to L2 too; null: L0 measured again \
+         under another name."
     )?;
     writeln!(
         out,
@@ -90,48 +102,48 @@ fn one_table(
         first.lanes,
         if first.order == "allocation" { "allocation" } else { "shuffled (an aged heap's)" },
     )?;
-    let bytes: Vec<String> = LAYOUTS[..3]
-        .iter()
-        .filter_map(|name| rows.iter().find(|row| row.layout == *name))
+    let layouts = rows.iter().take_while(|row| row.task == first.task);
+    let bytes: Vec<String> = layouts
+        .clone()
+        .filter(|row| row.layout != NULL)
         .map(|row| format!("{} {}", row.layout, size(row.bytes)))
         .collect();
     writeln!(out, "bytes asked for: {} (with one spill lane)", bytes.join(", "))?;
-    writeln!(
-        out,
-        "{:<10} {:<4} {:<5} {:>21} {:>21} {:>17} {:>21} {:>17} {:>17}",
-        "walk",
-        "next",
-        "cache",
-        "L0 ns",
-        "L1b ns",
-        "change %",
-        "L2 ns",
-        "change %",
-        "null change %"
-    )?;
+    let mut head = format!("{:<10} {:<4} {:<5}", "walk", "next", "cache");
+    for row in layouts {
+        let change = if row.layout == NULL { "null change %" } else { "change %" };
+        let titles = [format!("{} ns", row.layout), change.to_owned(), "to L2 %".to_owned()];
+        head.extend(columns(row, titles));
+    }
+    writeln!(out, "{head}")?;
     for of_task in rows.chunk_by(|a, b| a.task == b.task) {
-        let [l0, l1b, l2, null] = of_task else { continue };
-        let task = l0.task;
+        let Some(task) = of_task.first().map(|row| row.task) else { continue };
         let next = match (task.operation.has_dependent(), task.dependent, task.operation) {
             (true, true, _) => "dep",
             (true, false, _) | (_, _, crate::ops::Operation::GroupWalk) => "ind",
             _ => "tree",
         };
-        writeln!(
-            out,
-            "{:<10} {:<4} {:<5} {:>21} {:>21} {:>17} {:>21} {:>17} {:>17}",
-            task.operation.name(),
-            next,
-            task.cache.name(),
-            ns(l0.ns),
-            ns(l1b.ns),
-            percent(l1b.change),
-            ns(l2.ns),
-            percent(l2.change),
-            percent(null.change),
-        )?;
+        let mut line =
+            format!("{:<10} {:<4} {:<5}", task.operation.name(), next, task.cache.name());
+        for row in of_task {
+            let to_l2 = row.to_l2.map(percent).unwrap_or_default();
+            line.extend(columns(row, [ns(row.ns), percent(row.change), to_l2]));
+        }
+        writeln!(out, "{line}")?;
     }
     writeln!(out, "null pair over all walks: {} %\n", percent(null))
+}
+
+/// A layout's part of a line: time, change, change against L2, of which it has what it needs.
+fn columns(row: &Row, [ns, change, to_l2]: [String; 3]) -> [String; 3] {
+    let column = |shown: bool, text: String, width: usize| {
+        if shown { format!(" {text:>width$}") } else { String::new() }
+    };
+    [
+        column(row.layout != NULL, ns, 21),
+        column(row.layout != "L0", change, 17),
+        column(row.to_l2.is_some(), to_l2, 17),
+    ]
 }
 
 fn ns(Estimate { median, lo, hi }: Estimate) -> String {

@@ -1,9 +1,24 @@
 //! The fields that the walks touch, by name, so that one walk serves both kernels.
 
 use super::common::{LoadWeight, Removed, SchedAvg};
+use super::recorded::Recorded;
 use super::{reorder, v6_14, v7_2, v7_3};
 use crate::link::{LeafLinks, Link};
 use crate::word::{I32, I64, U8, U32, U64};
+
+/// Where a recorder looks on: a walk says what it uses beside the fields below. Structures that
+/// are timed are not watched, and then saying so is nothing at all.
+pub trait Watched: Sized {
+    /// `what` is used now.
+    #[inline(always)]
+    fn touched<T>(what: &T) -> &T {
+        what
+    }
+
+    /// The visit of a group ends here.
+    #[inline(always)]
+    fn visited() {}
+}
 
 /// Which type of queue an entity waits in and owns.
 pub trait InQueue: Sized {
@@ -16,6 +31,12 @@ macro_rules! in_queue {
         impl InQueue for $kernel::SchedEntity {
             type CfsRq = $kernel::CfsRq;
         }
+
+        impl InQueue for Recorded<$kernel::SchedEntity> {
+            type CfsRq = Recorded<$kernel::CfsRq>;
+        }
+
+        impl Watched for $kernel::CfsRq {}
     )*};
 }
 in_queue! { v6_14 reorder v7_2 v7_3 }
@@ -23,7 +44,10 @@ in_queue! { v6_14 reorder v7_2 v7_3 }
 macro_rules! fields {
     ($(#[$meta:meta])* pub trait $name:ident: $super:ident $list:tt for $($for:ty),*) => {
         fields! { @trait $(#[$meta])* $name: $super $list }
-        $(fields! { @impl $name, $for, $list })*
+        $(
+            fields! { @impl $name, $for, $list }
+            fields! { @recorded $name, $for, $list }
+        )*
     };
     (@trait $(#[$meta:meta])* $name:ident: $super:ident { $($field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -44,11 +68,20 @@ macro_rules! fields {
             )*
         }
     };
+    (@recorded $name:ident, $for:ty, { $($field:ident: $ty:ty,)* }) => {
+        impl $name for Recorded<$for> {
+            $(
+                fn $field(&self) -> &$ty {
+                    self.field(|plain| &plain.$field)
+                }
+            )*
+        }
+    };
 }
 
 fields! {
     /// Fields of a `cfs_rq`.
-    pub trait CfsRqFields: Sized {
+    pub trait CfsRqFields: Watched {
         load: LoadWeight,
         nr_queued: U32,
         h_nr_runnable: U32,

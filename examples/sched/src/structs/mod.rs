@@ -10,12 +10,13 @@ mod access;
 mod common;
 mod group;
 pub mod operations;
+pub mod recorded;
 pub mod reorder;
 pub mod v6_14;
 pub mod v7_2;
 pub mod v7_3;
 
-pub use access::{CfsRqFields, InQueue, SeFields};
+pub use access::{CfsRqFields, InQueue, SeFields, Watched};
 pub use common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, Rq, SchedAvg, SchedStatistics};
 pub use group::{Bandwidth, TaskGroup, TreeLinks};
 
@@ -120,6 +121,8 @@ zeroable!(word::U64, word::I64, word::U32, word::I32, word::U8);
 pub trait Kernel: Sized + Send + Sync + core::fmt::Debug + 'static {
     /// The version, as printed.
     const NAME: &'static str;
+    /// What its structures' layout in per-CPU memory is called.
+    const PER_CPU: &'static str = "L2";
     /// The run queue of one group on one CPU.
     type CfsRq: CfsRqFields + Zeroable + Send + Sync + core::fmt::Debug + 'static;
     /// The entity that stands for one group in its parent's run queue.

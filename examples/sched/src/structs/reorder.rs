@@ -261,6 +261,7 @@ pub enum Reorder {}
 
 impl Kernel for Reorder {
     const NAME: &'static str = "reorder";
+    const PER_CPU: &'static str = "L3";
     type CfsRq = CfsRq;
     type Se = SchedEntity;
     type State = CfsTgState;
