@@ -2,7 +2,7 @@
 //!
 //! The walks are those that are timed, over structures that list what is used of them
 //! ([`recorded`](crate::structs::recorded)). The real addresses become addresses of a memory that
-//! is the same in every run ([`place`]), and these go through a model of the caches
+//! is the same in every run (`place`), and these go through a model of the caches
 //! ([`model::Hierarchy`]). So the figures are exact, are the same for the same arguments, and say
 //! nothing about time: there is no prefetcher, no address translation and no coherence in it.
 
