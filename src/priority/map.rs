@@ -171,7 +171,8 @@ impl Map {
     /// The pieces of a word.
     #[inline(always)]
     fn pieces(&self, word: Run) -> impl Iterator<Item = &Piece> {
-        word.of(&self.by_word).iter().map(|at| &self.pieces[usize::from(*at)])
+        let pieces = &*self.pieces;
+        word.of(&self.by_word).iter().map(|at| &pieces[usize::from(*at)])
     }
 
     /// Cuts a mask into parts, in the order of ids.
