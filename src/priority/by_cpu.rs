@@ -250,7 +250,7 @@ impl<const K: usize, const LEVELS: usize, W: Words> Table<W> for CacheLine<Lanes
     }
 
     #[inline]
-    fn set(&self, place: &mut Place, level: u8) {
+    fn set(&self, place: &Place, level: u8) {
         if place.level == level {
             return;
         }

@@ -35,7 +35,7 @@ impl<W: Words> Rest<W> {
         let registry = Registry::try_new(order)?;
         let lines = registry.bound().div_ceil(CURRENT);
         let nowhere = || CacheLine::new(core::array::from_fn(|_| W::U32::new(NOWHERE.into())));
-        let more = registry.words().saturating_sub(LINE_WORDS) * levels;
+        let more = extra(&registry) * levels;
         let rest = Self {
             registry,
             current: try_slice(lines, |_| Ok(nowhere()))?,
@@ -47,11 +47,11 @@ impl<W: Words> Rest<W> {
     fn current(&self, cpu: CpuId) -> &W::U32 {
         &self.current[cpu.index() / CURRENT][cpu.index() % CURRENT]
     }
+}
 
-    /// Words of a mask that are in `more`.
-    fn extra(&self) -> usize {
-        self.registry.words().saturating_sub(LINE_WORDS)
-    }
+/// Words of a mask of all CPUs that a [`MaskLine`] does not hold.
+fn extra(registry: &Registry) -> usize {
+    registry.words().saturating_sub(LINE_WORDS)
 }
 
 /// Counts and masks by level, wherever they lie.
@@ -82,7 +82,7 @@ pub trait Levels<W: Words>: Sized + Send + Sync {
     #[cold]
     fn word_beyond(&self, level: usize, at: usize) -> Option<&W::U64> {
         let rest = self.rest();
-        (at < rest.extra()).then(|| &rest.more[level * rest.extra() + at])
+        (at < extra(&rest.registry)).then(|| &rest.more[level * extra(&rest.registry) + at])
     }
 
     /// The count of `level` and the word `at` of its mask; nothing for `NOWHERE`.
@@ -143,7 +143,7 @@ impl<W: Words, L: Levels<W>> Table<W> for ByLevel<L> {
         Place { cpu, shard: 0, lane: 0, level: NOWHERE }
     }
 
-    fn set(&self, place: &mut Place, level: u8) {
+    fn set(&self, place: &Place, level: u8) {
         let current = self.0.rest().current(place.cpu);
         let old = current.load() as u8;
         if level == old {

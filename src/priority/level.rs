@@ -31,9 +31,6 @@ pub trait Padding: sealed::Sealed {
     /// A count or a mask, with what is around it.
     #[doc(hidden)]
     type Of<T>: Deref<Target = T> + From<T>;
-    /// Its name.
-    #[doc(hidden)]
-    const NAME: &'static str;
 }
 
 mod sealed {
@@ -64,12 +61,10 @@ impl<T> From<T> for Bare<T> {
 
 impl Padding for Packed {
     type Of<T> = Bare<T>;
-    const NAME: &'static str = "Packed";
 }
 
 impl Padding for Padded {
     type Of<T> = CacheLine<T>;
-    const NAME: &'static str = "Padded";
 }
 
 /// One level: how many CPUs are at it, and which.

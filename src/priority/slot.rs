@@ -12,7 +12,7 @@ use core::ops::Deref;
 /// A [`PriorityVec`] of any layout and size, as its slots need it. Sealed.
 pub trait Claimed: sealed::Sealed {
     #[doc(hidden)]
-    fn put(&self, place: &mut Place, level: u8);
+    fn put(&self, place: &Place, level: u8);
     #[doc(hidden)]
     fn levels(&self) -> usize;
     #[doc(hidden)]
@@ -27,7 +27,7 @@ impl<L: Layout, const LEVELS: usize, W: Words> sealed::Sealed for PriorityVec<L,
 
 impl<L: Layout, const LEVELS: usize, W: Words> Claimed for PriorityVec<L, LEVELS, W> {
     #[inline]
-    fn put(&self, place: &mut Place, level: u8) {
+    fn put(&self, place: &Place, level: u8) {
         self.table.set(place, level);
     }
 
@@ -148,7 +148,7 @@ where
         if usize::from(byte) >= levels && byte != NOWHERE {
             return Err(PriorityError::NoSuchLevel { level: byte, levels });
         }
-        self.vector.put(&mut self.place, byte);
+        self.vector.put(&self.place, byte);
         self.place.level = byte;
         Ok(())
     }
@@ -178,7 +178,7 @@ where
     P::Target: Claimed,
 {
     fn drop(&mut self) {
-        self.vector.put(&mut self.place, NOWHERE);
+        self.vector.put(&self.place, NOWHERE);
         self.vector.release(self.place.cpu);
     }
 }

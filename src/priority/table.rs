@@ -48,7 +48,7 @@ pub trait Table<W: Words>: Sized + Send + Sync {
 
     /// Moves a CPU to another level, if it is another one. Has a full barrier after the new level,
     /// if that is one.
-    fn set(&self, place: &mut Place, level: u8);
+    fn set(&self, place: &Place, level: u8);
 
     /// Some CPUs, laid out for this vector.
     type Among: Send + Sync;
