@@ -2,9 +2,9 @@
 
 use super::names::Names;
 use super::params::Params;
-use super::workload::{AROUND, FIND, Mix, SET, Scene, Search};
+use super::workload::{AROUND, FIND, Question, SET, Scene};
 use corelocal::priority::Layout;
-use model::coherence::{Directory, HeatMap, Machine, Measure, Order, TagReport, Timing};
+use model::coherence::{Directory, HeatMap, Measure, Order, TagReport, Timing};
 use serde::Serialize;
 
 /// A layout on a machine under a workload: means over the seeds.
@@ -44,16 +44,9 @@ struct Run {
     lines: usize,
 }
 
-fn replay<L: Layout>(
-    machine: Machine,
-    mix: Mix,
-    search: Search,
-    params: &Params,
-    seed: u64,
-    around: bool,
-    interleaved: bool,
-) -> Run {
-    let mut scene = Scene::<L>::new(machine, mix, search, params, seed, around);
+fn replay<L: Layout>(question: Question<'_>, seed: u64) -> Run {
+    let Question { machine, params, interleaved, .. } = question;
+    let mut scene = Scene::<L>::new(question, seed);
     let mut directory = Directory::new(machine);
     if interleaved {
         access_by_access(&mut scene, &mut directory, params);
@@ -136,32 +129,10 @@ impl Run {
     }
 }
 
-/// What is asked for of a layout.
-#[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    /// The machine.
-    pub machine: Machine,
-    /// The workload.
-    pub mix: Mix,
-    /// How a search is asked for.
-    pub search: Search,
-    /// What is modelled.
-    pub params: &'a Params,
-    /// Whether the fields around the vector are used.
-    pub around: bool,
-    /// Whether the operations of all CPUs are mixed access by access; otherwise one ends before
-    /// the next begins.
-    pub interleaved: bool,
-}
-
 /// The row of one layout.
 pub fn row<L: Layout>(layout: &str, question: Question<'_>) -> Row {
-    let Question { machine, mix, search, params, around, interleaved } = question;
-    let runs: Vec<Run> = params
-        .seeds
-        .iter()
-        .map(|seed| replay::<L>(machine, mix, search, params, *seed, around, interleaved))
-        .collect();
+    let params = question.params;
+    let runs: Vec<Run> = params.seeds.iter().map(|seed| replay::<L>(question, *seed)).collect();
     let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
     let misses = |tag| move |run: &Run| run.per(tag, |report| report.counts.misses());
     let (set, find) = (mean(&misses(SET)), mean(&misses(FIND)));
@@ -174,12 +145,14 @@ pub fn row<L: Layout>(layout: &str, question: Question<'_>) -> Row {
         let misses = run.tag(AROUND).map_or(0, |report| report.counts.misses());
         misses as f64 / params.operations as f64
     };
+    let hottest: Vec<(f64, String)> =
+        runs.iter().map(|run| run.hottest(params.operations)).collect();
     Row {
         layout: layout.to_owned(),
         set,
         find,
-        hottest: mean(&|run| run.hottest(params.operations).0),
-        hottest_name: runs[0].hottest(params.operations).1,
+        hottest: hottest.iter().map(|(transfers, _)| transfers).sum::<f64>() / runs.len() as f64,
+        hottest_name: hottest[0].1.clone(),
         invalidations: mean(&|run| run.per(SET, |report| report.counts.invalidations)),
         across: mean(&|run| run.per(SET, |report| report.counts.cross_socket)),
         lines_read: mean(&|run| run.per(FIND, |report| report.lines_read)),
@@ -192,9 +165,9 @@ pub fn row<L: Layout>(layout: &str, question: Question<'_>) -> Row {
 
 /// The same with a clock, first seed only: think time, set, find, throughput.
 fn clock<L: Layout>(question: Question<'_>, think: u64) -> (u64, f64, f64, f64) {
-    let Question { machine, mix, search, params, around, .. } = question;
+    let Question { machine, params, .. } = question;
     let seed = params.seeds[0];
-    let mut scene = Scene::<L>::new(machine, mix, search, params, seed, around);
+    let mut scene = Scene::<L>::new(question, seed);
     let timed =
         model::coherence::Params { machine, latencies: params.latencies, siblings_share: true };
     let mut timing = Timing::new(&timed, think, seed);
@@ -206,8 +179,8 @@ fn clock<L: Layout>(question: Question<'_>, think: u64) -> (u64, f64, f64, f64) 
 
 /// A picture of the lines of the first seed's run, the hottest first.
 pub fn heat_map<L: Layout>(layout: &str, question: Question<'_>) -> String {
-    let Question { machine, mix, search, params, around, interleaved } = question;
-    let run = replay::<L>(machine, mix, search, params, params.seeds[0], around, interleaved);
+    let Question { machine, mix, params, .. } = question;
+    let run = replay::<L>(question, params.seeds[0]);
     let title = format!("{layout}, {}, {} CPUs", mix.name(), machine.cpus());
     let note = format!(
         "{} operations after {} more; transfers of each line between cores, model",

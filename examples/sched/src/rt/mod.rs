@@ -22,12 +22,12 @@ mod tests;
 mod threads;
 mod workload;
 
-pub use count::{Question, Row, heat_map, row};
+pub use count::{Row, heat_map, row};
 pub use domain::{InDomain, RootDomain, Vector};
 pub use params::{FIXED, Params};
 pub use report::{Report, Table, print};
 pub use threads::{Timed, time};
-pub use workload::{Mix, Search};
+pub use workload::{Mix, Question, Search};
 
 use corelocal::{ByCpu, Packed, Padded, Split};
 

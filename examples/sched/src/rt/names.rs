@@ -32,8 +32,7 @@ impl Names {
         let inside = base..base + size_of_val(domain);
         let around = domain.neighbours().into_iter();
         let around = around.map(|(name, address, bytes)| (name.to_owned(), address, bytes));
-        let own: Vec<_> = vector.fields().into_iter().collect();
-        let own = own.into_iter().map(|field| (field.name, field.address, field.bytes));
+        let own = vector.fields().into_iter().map(|field| (field.name, field.address, field.bytes));
         let vector = own.clone().map(|(name, at, bytes)| (at as u64, bytes as u64, name)).collect();
 
         let mut structure = Vec::new();

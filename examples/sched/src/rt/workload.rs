@@ -57,6 +57,24 @@ pub enum Search {
     Any,
 }
 
+/// What is asked for of a layout.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The machine.
+    pub machine: Machine,
+    /// The workload.
+    pub mix: Mix,
+    /// How a search is asked for.
+    pub search: Search,
+    /// What is modelled.
+    pub params: &'a Params,
+    /// Whether the fields around the vector are used.
+    pub around: bool,
+    /// Whether the operations of all CPUs are mixed access by access; otherwise one ends before
+    /// the next begins.
+    pub interleaved: bool,
+}
+
 /// A machine whose CPUs use one vector.
 #[derive(Debug)]
 pub(super) struct Scene<L: Layout> {
@@ -99,15 +117,9 @@ fn recorded(to: &mut Vec<Access>, act: impl FnOnce()) {
 }
 
 impl<L: Layout> Scene<L> {
-    /// All CPUs at normal priority. `around`: whether the fields around the vector are used, too.
-    pub(super) fn new(
-        machine: Machine,
-        mix: Mix,
-        search: Search,
-        params: &Params,
-        seed: u64,
-        around: bool,
-    ) -> Self {
+    /// All CPUs at normal priority.
+    pub(super) fn new(question: Question<'_>, seed: u64) -> Self {
+        let Question { machine, mix, search, params, around, .. } = question;
         let order = machine.topology_order().into_iter().map(|cpu| CpuId::new(cpu as u32));
         let vector = Vector::<L>::try_new(order).expect("there is memory for a vector");
         let vector = InDomain::new(RootDomain::new(vector, machine.cpus()));
