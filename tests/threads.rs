@@ -4,12 +4,11 @@
 
 mod common;
 
-use common::{alone, checked, resident, skip};
+use common::{alone, interrupt_every, resident, skip};
 use corelocal::{Area, PerCpu, PerCpuCell, per_cpu};
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
@@ -67,37 +66,13 @@ extern "C" fn on_signal(_: i32) {
     RANG.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Sends SIGUSR1 to this thread, every 500 microseconds of its life, until the process ends.
-fn send_signals() {
-    // SAFETY: all zero is a valid action; the handler calls nothing but the crate.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = on_signal as extern "C" fn(i32) as usize;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the call reads the action; the handler lives for ever.
-    checked(unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut()) }).unwrap();
-    // SAFETY: all zero is a valid event.
-    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
-    event.sigev_notify = libc::SIGEV_THREAD_ID;
-    event.sigev_signo = libc::SIGUSR1;
-    // SAFETY: asks for a number.
-    event.sigev_notify_thread_id = unsafe { libc::gettid() };
-    let mut timer: libc::timer_t = ptr::null_mut();
-    // SAFETY: the call reads the event and writes the timer.
-    let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
-    checked(made).unwrap();
-    let every = libc::timespec { tv_sec: 0, tv_nsec: 500_000 };
-    let times = libc::itimerspec { it_interval: every, it_value: every };
-    // SAFETY: the timer was just made, and the call reads the times.
-    checked(unsafe { libc::timer_settime(timer, 0, &raw const times, ptr::null_mut()) }).unwrap();
-}
-
 /// A handler that interrupts an update of the same cell.
 #[test]
 fn a_signal_handler_that_adds_loses_nothing_and_nothing_of_others() {
     const SIGNALS: u64 = 1000;
     alone("a_signal_handler_that_adds_loses_nothing_and_nothing_of_others", || {
         let _ = (RING.sum(), NARROW.index(1)); // the first use
-        send_signals();
+        interrupt_every(on_signal, 500);
         let (mut adds, mut rang) = (0_u64, 0);
         while rang < SIGNALS {
             for _ in 0..100 {

@@ -135,6 +135,39 @@ pub(crate) unsafe fn before_exec(
     unsafe { command.pre_exec(step) };
 }
 
+/// From now on this thread is interrupted by SIGUSR1 every `micros` microseconds, until the timer is
+/// deleted or the process ends.
+///
+/// `handler` may do what a signal handler may.
+#[cfg(target_os = "linux")]
+pub(crate) fn interrupt_every(handler: extern "C" fn(i32), micros: i64) -> libc::timer_t {
+    // SAFETY: all zero is a valid action.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as usize;
+    action.sa_flags = libc::SA_RESTART;
+    let old = std::ptr::null_mut();
+    // SAFETY: the call reads the action; the handler lives for ever.
+    checked(unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, old) }).unwrap();
+    // SAFETY: all zero is a valid event.
+    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = libc::SIGUSR1;
+    // SAFETY: asks for a number.
+    event.sigev_notify_thread_id = unsafe { libc::gettid() };
+    let mut timer: libc::timer_t = std::ptr::null_mut();
+    // SAFETY: the call reads the event and writes the timer.
+    let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
+    checked(made).unwrap();
+    // SAFETY: all zero is a valid setting.
+    let mut times: libc::itimerspec = unsafe { std::mem::zeroed() };
+    times.it_interval.tv_nsec = micros * 1000;
+    times.it_value.tv_nsec = micros * 1000;
+    let old = std::ptr::null_mut();
+    // SAFETY: the timer was just made, and the call reads the times.
+    checked(unsafe { libc::timer_settime(timer, 0, &raw const times, old) }).unwrap();
+    timer
+}
+
 /// `status` of a libc call, as a result.
 pub(crate) fn checked(status: i32) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -1,6 +1,6 @@
 //! Signal handlers, children of `fork`, and systems that refuse the barrier.
 
-use crate::common::{alone, alone_after, checked, refuse, refuse_here};
+use crate::common::{alone, alone_after, checked, interrupt_every, refuse, refuse_here};
 use crate::small;
 use corelocal::pool::{DrainError, PerCpuPool, StaticPool};
 use std::ptr;
@@ -23,30 +23,6 @@ extern "C" fn on_signal(_: i32) {
     }
 }
 
-/// Sends SIGUSR1 to this thread, every 200 microseconds of its life, until the process ends.
-fn send_signals() {
-    // SAFETY: all zero is a valid action; the handler calls nothing but the pool.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = on_signal as extern "C" fn(i32) as usize;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the call reads the action; the handler lives for ever.
-    checked(unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut()) }).unwrap();
-    // SAFETY: all zero is a valid event.
-    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
-    event.sigev_notify = libc::SIGEV_THREAD_ID;
-    event.sigev_signo = libc::SIGUSR1;
-    // SAFETY: asks for a number.
-    event.sigev_notify_thread_id = unsafe { libc::gettid() };
-    let mut timer: libc::timer_t = ptr::null_mut();
-    // SAFETY: the call reads the event and writes the timer.
-    let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
-    checked(made).unwrap();
-    let every = libc::timespec { tv_sec: 0, tv_nsec: 200_000 };
-    let times = libc::itimerspec { it_interval: every, it_value: every };
-    // SAFETY: the timer was just made, and the call reads the times.
-    checked(unsafe { libc::timer_settime(timer, 0, &raw const times, ptr::null_mut()) }).unwrap();
-}
-
 #[test]
 fn a_signal_handler_gets_an_object_that_is_in_use() {
     alone("processes::a_signal_handler_gets_an_object_that_is_in_use", || {
@@ -55,7 +31,7 @@ fn a_signal_handler_gets_an_object_that_is_in_use() {
         if !RUNG.uses_sections() {
             return crate::common::skip("a_signal_handler", "magazines are not for handlers");
         }
-        send_signals();
+        interrupt_every(on_signal, 200);
         let mut uses = 0;
         while RANG.load(Ordering::Relaxed) < 1000 {
             for count in 1..=12 {

@@ -1,11 +1,9 @@
 //! Nothing is lost: threads that are cut off, interrupted and moved, and a forked child.
 
-use super::common::{allowed, checked, pin, stress};
+use super::common::{allowed, checked, interrupt_every, pin, stress};
 use super::{id_word, own};
 use corelocal::sys::rseq::{Points, detours, hold};
 use corelocal::{CpuId, PerCpu, PerCpuCell, per_cpu};
-use std::mem::MaybeUninit;
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 per_cpu! { static TOTAL: PerCpuCell<u64>; }
@@ -14,33 +12,6 @@ static SIGNALS: AtomicU64 = AtomicU64::new(0);
 extern "C" fn on_signal(_: i32) {
     TOTAL.add(1);
     SIGNALS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// From now on this thread is interrupted every `micros` microseconds, to add one.
-fn interrupt_every(micros: i64) -> libc::timer_t {
-    // SAFETY: all zero is a valid action; the handler calls nothing but the crate.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_sigaction = on_signal as extern "C" fn(i32) as usize;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the call reads the action; the handler lives for ever.
-    checked(unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut()) }).unwrap();
-    // SAFETY: all zero is a valid event.
-    let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
-    event.sigev_notify = libc::SIGEV_THREAD_ID;
-    event.sigev_signo = libc::SIGUSR1;
-    // SAFETY: asks for a number.
-    event.sigev_notify_thread_id = unsafe { libc::gettid() };
-    let mut timer: libc::timer_t = ptr::null_mut();
-    // SAFETY: the call reads the event and writes the timer.
-    let made = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
-    checked(made).unwrap();
-    // SAFETY: all zero is a valid setting.
-    let mut times: libc::itimerspec = unsafe { MaybeUninit::zeroed().assume_init() };
-    times.it_interval.tv_nsec = micros * 1000;
-    times.it_value.tv_nsec = micros * 1000;
-    // SAFETY: the timer was just made, and the call reads the times.
-    checked(unsafe { libc::timer_settime(timer, 0, &raw const times, ptr::null_mut()) }).unwrap();
-    timer
 }
 
 fn stop(timer: libc::timer_t) {
@@ -68,7 +39,7 @@ fn eight_disturbed_threads_lose_nothing() {
             for first in 0..THREADS as usize {
                 let cpus = &cpus;
                 scope.spawn(move || {
-                    let timer = interrupt_every(100);
+                    let timer = interrupt_every(on_signal, 100);
                     for round in 0..20 {
                         pin(cpus[(first + round) % cpus.len()]).unwrap();
                         wide_adds(times / 20);
@@ -92,7 +63,7 @@ fn a_thread_whose_first_operation_is_a_signal_handlers_is_registered_by_it() {
     own("sums::a_thread_whose_first_operation_is_a_signal_handlers_is_registered_by_it", || {
         for turn in 1..=20 {
             let add = || {
-                let timer = interrupt_every(100);
+                let timer = interrupt_every(on_signal, 100);
                 let before = SIGNALS.load(Ordering::Relaxed);
                 while SIGNALS.load(Ordering::Relaxed) == before {
                     std::hint::spin_loop();
@@ -145,7 +116,7 @@ fn a_forked_child_goes_on_with_its_parents_registration() {
         assert!(child >= 0);
         if child == 0 {
             let before = detours();
-            let timer = interrupt_every(100);
+            let timer = interrupt_every(on_signal, 100);
             let mut times = 0;
             while detours().aborts < before.aborts + 20 {
                 wide_adds(100);
