@@ -8,6 +8,7 @@
 //! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * `pools`: how to use a pool, and when not to (feature `pool`).
+//! * `rings`: how to trace with a ring a CPU, and when not to.
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -35,6 +36,10 @@ pub mod limits {}
 
 #[doc = include_str!("machines.md")]
 pub mod machines {}
+
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+#[doc = include_str!("rings.md")]
+pub mod rings {}
 
 #[cfg(feature = "pool")]
 #[doc = include_str!("pools.md")]

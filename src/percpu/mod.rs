@@ -9,6 +9,7 @@
 mod area;
 mod bounds;
 mod builder;
+mod bytes;
 mod cell;
 mod chunk;
 mod counters;
@@ -30,6 +31,7 @@ mod stride;
 
 pub use area::{Area, AreaStats};
 pub use builder::AreaBuilder;
+pub(crate) use bytes::PerCpuBytes;
 pub use cell::{Number, PerCpuCell, Word};
 pub use counters::Counters;
 pub use handle::PerCpuRef;

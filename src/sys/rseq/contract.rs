@@ -1,7 +1,7 @@
 //! What each operation loads, compares and stores, and which store commits.
 #![allow(unsafe_code, reason = "declares operations on raw lanes")]
 
-use super::{Form, Int, Word};
+use super::{Form, Int, Pushed, Rings, Word};
 use crate::sync::AtomicUsize;
 
 /// A word that guards operations.
@@ -373,6 +373,29 @@ pub trait Anchored: Copy {
         self,
         anchor: *mut Anchor,
         bytes: Copied,
+        form: F,
+    ) -> Outcome<usize>;
+
+    /// With indices as in [`Rings`]; acquire, or release where the form says so:
+    ///
+    /// ```text
+    /// index = p.word               -> Differs(index) unless there is room from
+    ///                                 acquire(rings.given_back[lane]) to index + step
+    /// at = rings.place(lane, index)
+    /// at[.. 16] = header           beyond the index, so nobody's
+    /// at[16 ..] = from[.. len]
+    /// commit p.word = index + step returns index
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// See [`Contract`]. `rings` describes the lanes; `from` is readable for `len` bytes, and
+    /// `step` covers them and the header.
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Rings,
+        record: Pushed,
         form: F,
     ) -> Outcome<usize>;
 }

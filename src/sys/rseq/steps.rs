@@ -2,7 +2,8 @@
 //! written in Rust for the implementations that are not sections.
 #![allow(unsafe_code, reason = "lanes are reached by address")]
 
-use super::{Anchor, Anchored, Copied, Form, Outcome, Stack, Stride};
+use super::{Anchor, Anchored, Copied, Form, HEADER, Outcome, Pushed, Rings, Stack, Stride};
+use crate::sync::Ordering;
 use core::ptr;
 
 /// An implementation that has one way to commit to an anchor's word.
@@ -215,5 +216,45 @@ impl<T: Stepped> Anchored for T {
         // SAFETY:
         // - the caller's obligations are the same.
         unsafe { self.anchored::<S, F>(anchor, form, copy) }
+    }
+
+    #[inline(always)]
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Rings,
+        record: Pushed,
+        form: F,
+    ) -> Outcome<usize> {
+        // SAFETY:
+        // - the rings are described there for as long as there are pushes.
+        let rings = unsafe { &*rings };
+        let push = |lane: *mut u8, index: usize| {
+            let number = (lane.addr() - anchor.addr()) / S::BYTES;
+            // SAFETY:
+            // - each lane has one.
+            let given_back = unsafe { &*rings.given_back.wrapping_add(number) };
+            // Acquire [E61]: pairs with the Release in `give_back`: what the reader read there
+            // is read before it is written over.
+            let from = given_back.index.load(Ordering::Acquire);
+            let after = index.wrapping_add(record.step);
+            if !rings.has_room(from, after) {
+                return Err(index);
+            }
+            let at = rings.place(number, index);
+            #[cfg(corelocal_loom)]
+            crate::sys::memory::touch(at.addr(), HEADER + record.len());
+            // SAFETY:
+            // - the bytes from the index on are free, up to what was given back and a lap.
+            unsafe { at.cast::<[u64; 2]>().write(record.header) };
+            let to = at.wrapping_add(HEADER);
+            // SAFETY:
+            // - as above; `from` is readable for `len` bytes, and apart from the lane.
+            unsafe { to.copy_from_nonoverlapping(record.from, record.len()) };
+            Ok((after, index))
+        };
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.anchored::<S, F>(anchor, form, push) }
     }
 }

@@ -1,9 +1,11 @@
 //! Lists, stacks and copies.
 #![allow(unsafe_code, reason = "sections")]
 
+use super::super::Stride;
 use super::super::inject::Points;
-use super::super::{Anchor, Anchored, Copied, Form, Outcome, Stack, Stride};
+use super::super::{Anchor, Anchored, Copied, Form, GivenBack, Outcome, Pushed, Rings, Stack};
 use super::Sections;
+use core::mem::{offset_of, size_of};
 
 impl<const INJECT: bool> Anchored for Sections<INJECT> {
     #[inline(always)]
@@ -256,6 +258,84 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
             word = in(reg) anchor, from = in(reg) bytes.from, len = inout(reg) bytes.len => _,
             to = inout(reg) bytes.to => _, expect = in(reg) bytes.expect,
             commit = in(reg) bytes.commit,
+        }
+        .map(|index| index as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Rings,
+        record: Pushed,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "mov {r}, qword ptr [{p}]",
+                point!("4"),
+                // Units in use, with this record: the upper half of what lies between.
+                "imul {a}, {lane}, {apart}",
+                "add {a}, qword ptr [{rings} + {GIVEN_BACK}]",
+                "mov {b}, {r}",
+                "sub {b}, qword ptr [{a}]",
+                "add {b}, {step}",
+                "shr {b}, 32",
+                "sub {b}, 1",
+                "mov {a}, qword ptr [{rings} + {MASK}]",
+                "cmp {b}, {a}",
+                "ja 78f",
+                "mov {b}, {r}",
+                "shr {b}, 32",
+                "and {b}, {a}",
+                "mov {a}, qword ptr [{rings} + {STRIDE}]",
+                "imul {a}, {lane}",
+                "add {a}, qword ptr [{rings} + {BYTES}]",
+                "lea {b}, [{a} + 8 * {b}]",
+                "mov qword ptr [{b}], {head}",
+                "mov qword ptr [{b} + 8], {second}",
+                "mov {word:e}, {head:e}",
+                // Four words, one, then bytes.
+                "82: sub {word}, 32",
+                "jb 83f",
+                "mov {a}, qword ptr [{from}]",
+                "mov qword ptr [{b} + 16], {a}",
+                "mov {a}, qword ptr [{from} + 8]",
+                "mov qword ptr [{b} + 24], {a}",
+                point!("5"),
+                "mov {a}, qword ptr [{from} + 16]",
+                "mov qword ptr [{b} + 32], {a}",
+                "mov {a}, qword ptr [{from} + 24]",
+                "mov qword ptr [{b} + 40], {a}",
+                "add {from}, 32",
+                "add {b}, 32",
+                "jmp 82b",
+                "83: add {word}, 32",
+                "84: sub {word}, 8",
+                "jb 85f",
+                "mov {a}, qword ptr [{from}]",
+                "mov qword ptr [{b} + 16], {a}",
+                "add {from}, 8",
+                "add {b}, 8",
+                "jmp 84b",
+                "85: add {word}, 8",
+                "86: sub {word}, 1",
+                "jb 87f",
+                "mov {a:l}, byte ptr [{from}]",
+                "mov byte ptr [{b} + 16], {a:l}",
+                point!("6"),
+                "add {from}, 1",
+                "add {b}, 1",
+                "jmp 86b",
+                "87: lea {a}, [{r} + {step}]",
+            ],
+            "mov qword ptr [{p}], {a}";
+            word = inout(reg) anchor => _, rings = in(reg) rings, step = in(reg) record.step,
+            head = in(reg) record.header[0], second = in(reg) record.header[1],
+            from = inout(reg) record.from => _, apart = const size_of::<GivenBack>(),
+            GIVEN_BACK = const offset_of!(Rings, given_back), MASK = const offset_of!(Rings, mask),
+            STRIDE = const offset_of!(Rings, stride), BYTES = const offset_of!(Rings, bytes),
         }
         .map(|index| index as usize)
     }
