@@ -20,6 +20,8 @@ pub mod owned;
 #[cfg(corelocal_loom)]
 pub mod pool;
 pub mod priorities;
+#[cfg(corelocal_loom)]
+pub mod ring;
 pub mod sections;
 
 pub use inner::{

@@ -5,11 +5,11 @@
 
 use crate::percpu::PerCpuCell;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
-use crate::sys::rseq::{Anchor, Anchored, GivenBack, HEADER, HERE, Outcome, Pushed};
-use crate::sys::rseq::{RECORD_BITS, Rings, Stride};
+use crate::sys::rseq::{
+    Anchor, Anchored, HEADER, HERE, Outcome, Pushed, RECORD_BITS, Ring, Stride,
+};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
-use core::ptr;
 
 /// What a CPU stores for its ring, apart from the records. All zero is an empty ring.
 #[repr(C)]
@@ -35,12 +35,26 @@ unsafe impl bytemuck::Zeroable for Lane {}
 /// The lower half of an index.
 pub(super) const RECORDS: usize = (1 << RECORD_BITS) - 1;
 
+/// Where a reader is in a lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Behind the last record that was yielded.
+    pub(super) index: usize,
+    /// Up to where this turn goes; not known before it began.
+    end: Option<usize>,
+}
+
+impl Place {
+    pub(super) const fn at(index: usize) -> Self {
+        Self { index, end: None }
+    }
+}
+
 /// Rings in lanes that somebody else owns.
 #[derive(Debug)]
 pub(crate) struct Lanes<S> {
-    /// What pushes read.
-    rings: Rings,
-    given_back: Box<[GivenBack]>,
+    /// A lane: what pushes read.
+    rings: Box<[Ring]>,
     /// Records read, a lane. Only the reader adds to them.
     read: Box<[AtomicU64]>,
     /// 1 while there is a reader.
@@ -49,8 +63,7 @@ pub(crate) struct Lanes<S> {
 }
 
 // SAFETY:
-// - the raw pointers lead to the bytes of the lanes, which sections write and one reader reads,
-//   and to `given_back`, which the value owns.
+// - the raw pointers lead to the bytes of the lanes, which sections write and one reader reads.
 unsafe impl<S> Send for Lanes<S> {}
 // SAFETY:
 // - as above.
@@ -60,13 +73,10 @@ impl<S: Stride> Lanes<S> {
     /// Empty rings of `units` units in each of `lanes` lanes, whose bytes lie at `bytes`, `stride`
     /// apart.
     pub(crate) fn new(bytes: *mut u8, stride: usize, units: usize, lanes: usize) -> Self {
-        debug_assert!(units.is_power_of_two());
-        let none = |_| GivenBack { index: AtomicUsize::new(0) };
-        let given_back: Box<[_]> = (0..lanes).map(none).collect();
-        let rings =
-            Rings { bytes, stride, mask: units - 1, given_back: ptr::from_ref(&given_back[0]) };
+        let ring = |lane| Ring::new(bytes.wrapping_byte_add(lane * stride), units);
+        let rings = (0..lanes).map(ring).collect();
         let read = (0..lanes).map(|_| AtomicU64::new(0)).collect();
-        Self { rings, given_back, read, reading: AtomicUsize::new(0), _stride: PhantomData }
+        Self { rings, read, reading: AtomicUsize::new(0), _stride: PhantomData }
     }
 
     /// Pushes a record into a lane's ring, if there is room.
@@ -87,12 +97,13 @@ impl<S: Stride> Lanes<S> {
         let form = HERE.release();
         // SAFETY:
         // - the lanes are as the caller promised, and `rings` describes them.
-        unsafe { on.ring_push::<S, _>(anchor, &raw const self.rings, record, form) }
+        unsafe { on.ring_push::<S, _>(anchor, self.rings.as_ptr(), record, form) }
     }
 
     /// Units of a lane's ring.
+    #[cfg(not(corelocal_loom))]
     pub(super) fn units(&self) -> usize {
-        self.rings.mask + 1
+        self.rings[0].mask + 1
     }
 
     /// The index up to which the records of a lane may be read.
@@ -108,8 +119,9 @@ impl<S: Stride> Lanes<S> {
     ///
     /// If there is no such lane.
     pub(super) fn given_back(&self, lane: usize) -> usize {
+        let ring = &self.rings[lane];
         // Relaxed: the reader stores it itself, or came after whoever did [E62].
-        self.given_back[lane].index.load(Ordering::Relaxed)
+        ring.given_back(ring.limit.load(Ordering::Relaxed))
     }
 
     /// Gives the records up to `index` back; the caller is the reader.
@@ -119,44 +131,53 @@ impl<S: Stride> Lanes<S> {
     /// If there is no such lane.
     pub(super) fn give_back(&self, lane: usize, index: usize) {
         let records = index.wrapping_sub(self.given_back(lane)) & RECORDS;
-        let read = &self.read[lane];
+        let (ring, read) = (&self.rings[lane], &self.read[lane]);
         // Relaxed, both: a count, which one thread at a time stores.
         read.store(read.load(Ordering::Relaxed).wrapping_add(records as u64), Ordering::Relaxed);
         // Release [E61]: pairs with the Acquire in a push: records are read before they are
         // written over.
-        self.given_back[lane].index.store(index, Ordering::Release);
+        ring.limit.store(ring.limit_behind(index), Ordering::Release);
     }
 
     /// Records that were read and given back.
+    #[cfg(not(corelocal_loom))]
     pub(super) fn read(&self, lane: usize) -> u64 {
         // Relaxed: a count.
         self.read[lane].load(Ordering::Relaxed)
     }
 
-    /// The record at `index`, which lies before what was [`written`](Self::written): its header,
-    /// its bytes, and the index behind it.
+    /// The next record of lane number `lane`, if there is one: its header and its bytes. `at` is
+    /// where a reader is in the lane, and moves on.
     ///
     /// # Safety
     ///
-    /// A record of that lane begins at `index`, and `written` was called by this thread, or one
-    /// before it, and gave an index behind it. It is not given back during `'r`.
-    pub(super) unsafe fn record<'r>(
+    /// * The caller is the reader; `at` came from [`given_back`](Self::given_back) and this function
+    ///   alone, and `anchor` is the lane's.
+    /// * The record is not given back during `'r`.
+    pub(super) unsafe fn next<'r>(
         &self,
+        anchor: &Anchor,
         lane: usize,
-        index: usize,
-    ) -> ([u64; 2], &'r [u8], usize) {
-        let at = self.rings.place(lane, index).cast_const();
+        at: &mut Place,
+    ) -> Option<([u64; 2], &'r [u8])> {
+        let end = *at.end.get_or_insert_with(|| self.written(anchor));
+        if at.index == end {
+            at.end = None;
+            return None;
+        }
+        let place = self.rings[lane].place(at.index).cast_const();
         // SAFETY:
-        // - a record begins there with its header, written before the index that was seen.
-        let header = unsafe { at.cast::<[u64; 2]>().read() };
+        // - records lie one behind the other, each led by its header, up to the index that was seen.
+        let header = unsafe { place.cast::<[u64; 2]>().read() };
         let len = header[0] as u32;
         #[cfg(corelocal_loom)]
-        crate::sys::memory::touch(at.addr(), HEADER + len as usize);
+        crate::sys::memory::touch(place.addr(), HEADER + len as usize);
         // SAFETY:
         // - the bytes follow; nobody writes there until they are given back.
-        let bytes = unsafe { core::slice::from_raw_parts(at.wrapping_add(HEADER), len as usize) };
-        let step = Pushed::new(bytes.as_ptr(), len, [0, 0]).step;
-        (header, bytes, index.wrapping_add(step))
+        let bytes =
+            unsafe { core::slice::from_raw_parts(place.wrapping_add(HEADER), len as usize) };
+        at.index = at.index.wrapping_add(Pushed::new(bytes.as_ptr(), len, [0, 0]).step);
+        Some((header, bytes))
     }
 
     /// Takes the right to read; whether nobody else has it.

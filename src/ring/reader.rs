@@ -1,6 +1,6 @@
 //! [`Reader`] and [`Drain`]: records out of the rings, and their space back.
 
-use super::lanes::RECORDS;
+use super::lanes::{Place, RECORDS};
 use super::per_cpu_ring::PerCpuRing;
 use super::record::Record;
 use alloc::vec::Vec;
@@ -28,14 +28,14 @@ use core::iter::FusedIterator;
 /// In a child of `fork` there is no reader if another thread of the parent had one.
 pub struct Reader<'a> {
     ring: &'a PerCpuRing,
-    /// A lane: the index up to which records were yielded.
-    yielded: Vec<usize>,
+    /// A lane: up to where records were yielded.
+    yielded: Vec<Place>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(ring: &'a PerCpuRing) -> Self {
-        let lanes = ring.lanes();
-        Self { ring, yielded: (0..ring.lane_count()).map(|lane| lanes.given_back(lane)).collect() }
+        let place = |lane| Place::at(ring.lanes().given_back(lane));
+        Self { ring, yielded: (0..ring.lane_count()).map(place).collect() }
     }
 
     /// Every record of every lane that was written before its lane's turn, the spill lane last, each
@@ -46,16 +46,18 @@ impl<'a> Reader<'a> {
     #[must_use = "the records stay where they are"]
     pub fn drain(&mut self) -> Drain<'_> {
         self.give_back();
-        Drain { ring: self.ring, lane: 0, end: None, yielded: &mut self.yielded }
+        Drain { ring: self.ring, lane: 0, yielded: &mut self.yielded }
     }
 
     /// Gives the space of all records back that were yielded. Where some were, that is one store a
     /// lane.
     pub fn give_back(&mut self) {
         let lanes = self.ring.lanes();
-        for (lane, index) in self.yielded.iter().enumerate() {
-            if *index != lanes.given_back(lane) {
-                lanes.give_back(lane, *index);
+        for (lane, place) in self.yielded.iter_mut().enumerate() {
+            // A turn that was not taken to its end is taken anew.
+            *place = Place::at(place.index);
+            if place.index != lanes.given_back(lane) {
+                lanes.give_back(lane, place.index);
             }
         }
     }
@@ -72,10 +74,10 @@ impl<'a> Reader<'a> {
     /// ```
     pub fn skip(&mut self) -> usize {
         let mut skipped = 0;
-        for (lane, index) in self.yielded.iter_mut().enumerate() {
+        for (lane, place) in self.yielded.iter_mut().enumerate() {
             let end = self.ring.lanes().written(self.ring.anchor(lane));
-            skipped += end.wrapping_sub(*index) & RECORDS;
-            *index = end;
+            skipped += end.wrapping_sub(place.index) & RECORDS;
+            *place = Place::at(end);
         }
         self.give_back();
         skipped
@@ -104,30 +106,24 @@ impl fmt::Debug for Reader<'_> {
 pub struct Drain<'r> {
     ring: &'r PerCpuRing,
     lane: usize,
-    /// Up to where this lane is read; not known before its turn.
-    end: Option<usize>,
-    yielded: &'r mut [usize],
+    yielded: &'r mut [Place],
 }
 
 impl<'r> Iterator for Drain<'r> {
     type Item = Record<'r>;
 
     fn next(&mut self) -> Option<Record<'r>> {
-        let (ring, lanes) = (self.ring, self.ring.lanes());
-        while let Some(index) = self.yielded.get_mut(self.lane) {
-            let end = *self.end.get_or_insert_with(|| lanes.written(ring.anchor(self.lane)));
-            if *index == end {
-                self.lane += 1;
-                self.end = None;
-                continue;
-            }
+        let ring = self.ring;
+        while let Some(place) = self.yielded.get_mut(self.lane) {
             // SAFETY:
-            // - records lie one behind the other, from what was given back to what was written;
-            //   this thread has just seen the latter, and is the only reader.
-            // - they are given back by whoever has the reader, which is borrowed for `'r`.
-            let (header, bytes, next) = unsafe { lanes.record(self.lane, *index) };
-            *index = next;
-            return Some(Record::new(header, bytes, ring.lane_of(self.lane)));
+            // - whoever has the reader is the one reader; it is borrowed for `'r`, and gives nothing
+            //   back meanwhile.
+            match unsafe { ring.lanes().next(ring.anchor(self.lane), self.lane, place) } {
+                Some((header, bytes)) => {
+                    return Some(Record::new(header, bytes, ring.lane_of(self.lane)));
+                }
+                None => self.lane += 1,
+            }
         }
         None
     }

@@ -1,7 +1,7 @@
 //! What each operation loads, compares and stores, and which store commits.
 #![allow(unsafe_code, reason = "declares operations on raw lanes")]
 
-use super::{Form, Int, Pushed, Rings, Word};
+use super::{Form, Int, Pushed, Ring, Word};
 use crate::sync::AtomicUsize;
 
 /// A word that guards operations.
@@ -376,12 +376,12 @@ pub trait Anchored: Copy {
         form: F,
     ) -> Outcome<usize>;
 
-    /// With indices as in [`Rings`]; acquire, or release where the form says so:
+    /// With indices as in [`Ring`]:
     ///
     /// ```text
-    /// index = p.word               -> Differs(index) unless there is room from
-    ///                                 acquire(rings.given_back[lane]) to index + step
-    /// at = rings.place(lane, index)
+    /// index = p.word
+    /// ring = rings[lane]           -> Differs(index) unless acquire(ring.limit) - index >= step
+    /// at = ring.place(index)
     /// at[.. 16] = header           beyond the index, so nobody's
     /// at[16 ..] = from[.. len]
     /// commit p.word = index + step returns index
@@ -389,12 +389,12 @@ pub trait Anchored: Copy {
     ///
     /// # Safety
     ///
-    /// See [`Contract`]. `rings` describes the lanes; `from` is readable for `len` bytes, and
-    /// `step` covers them and the header.
+    /// See [`Contract`]. Each lane has a [`Ring`]; `from` is readable for `len` bytes, and `step`
+    /// covers them and the header.
     unsafe fn ring_push<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,
-        rings: *const Rings,
+        rings: *const Ring,
         record: Pushed,
         form: F,
     ) -> Outcome<usize>;

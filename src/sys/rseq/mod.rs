@@ -158,7 +158,7 @@ pub(crate) use inject::{Plan, disturbed};
 #[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
 pub use model::{Machine, Model};
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
-pub use ring::{GivenBack, HEADER, Pushed, RECORD_BITS, Rings, UNIT};
+pub use ring::{HEADER, Pushed, RECORD_BITS, Ring, UNIT};
 pub use verify::{Unverified, Verified, is_trusted, verify};
 pub use word::{Int, Word};
 

@@ -8,7 +8,7 @@
 
 use super::super::{cpu_hint, cpus, thread_hash};
 use super::arch::Sections;
-use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Pushed, Rings};
+use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Pushed, Ring};
 use super::{Stack, Stride, Word, Words, register};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicUsize;
@@ -295,5 +295,5 @@ entry! { Anchored:
     stack_push_batch, StackPushBatch<>, (stack: Stack, from: *const usize, count: usize) -> usize;
     stack_pop_batch, StackPopBatch<>, (stack: Stack, to: *mut usize, count: usize) -> usize;
     copy, CopyIn<>, (anchor: *mut Anchor, bytes: Copied) -> usize;
-    ring_push, RingPush<>, (anchor: *mut Anchor, rings: *const Rings, record: Pushed) -> usize;
+    ring_push, RingPush<>, (anchor: *mut Anchor, rings: *const Ring, record: Pushed) -> usize;
 }

@@ -22,27 +22,17 @@ pub const UNIT: usize = 8;
 /// Bytes of a record's header.
 pub const HEADER: usize = 16;
 
-/// Up to where a lane's reader has given space back. Apart from the others, and not in the lane:
-/// one thread at a time stores it, from any CPU, and sections load it.
+/// A lane's ring: where its bytes are, and how far they may be written. Not in the lane itself: one
+/// reader at a time stores `limit`, from any CPU, and sections load it.
 #[repr(C, align(128))]
 #[derive(Debug)]
-pub struct GivenBack {
-    /// An index.
-    pub index: AtomicUsize,
-}
-
-/// The rings of all lanes, as a push reads them. Never changed while there are pushes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Rings {
-    /// Lane 0's units, and behind them room for the largest record.
+pub struct Ring {
+    /// What the index must not pass: what the reader gave back, and a lap; the lower half is full.
+    pub limit: AtomicUsize,
+    /// The units, and behind them room for the largest record.
     pub bytes: *mut u8,
-    /// Bytes from one lane's units to the next one's.
-    pub stride: usize,
-    /// How many units a lane has, less one: all ones.
+    /// How many units there are, less one: all ones.
     pub mask: usize,
-    /// Lane 0's.
-    pub given_back: *const GivenBack,
 }
 
 /// A record to push.
@@ -76,17 +66,30 @@ impl Pushed {
     }
 }
 
-impl Rings {
-    /// Where the record of `index` lies, or would, in lane number `lane`.
-    #[inline(always)]
-    pub fn place(&self, lane: usize, index: usize) -> *mut u8 {
-        let unit = (index >> RECORD_BITS) & self.mask;
-        self.bytes.wrapping_byte_add(lane * self.stride).wrapping_add(unit * UNIT)
+impl Ring {
+    /// An empty ring of `units` units, a power of two, at `bytes`.
+    pub fn new(bytes: *mut u8, units: usize) -> Self {
+        Self { limit: AtomicUsize::new(Self::lap(units)), bytes, mask: units - 1 }
     }
 
-    /// Whether there is room from one index, which was given back, to another one.
+    /// How far the limit is beyond what was given back.
+    const fn lap(units: usize) -> usize {
+        (units << RECORD_BITS) + (1 << RECORD_BITS) - 1
+    }
+
+    /// The limit when everything before `index` is given back.
+    pub const fn limit_behind(&self, index: usize) -> usize {
+        index.wrapping_add(Self::lap(self.mask + 1))
+    }
+
+    /// What was given back where the limit is `limit`.
+    pub const fn given_back(&self, limit: usize) -> usize {
+        limit.wrapping_sub(Self::lap(self.mask + 1))
+    }
+
+    /// Where the record of `index` lies, or would.
     #[inline(always)]
-    pub fn has_room(&self, from: usize, to: usize) -> bool {
-        to.wrapping_sub(from) >> RECORD_BITS <= self.mask + 1
+    pub fn place(&self, index: usize) -> *mut u8 {
+        self.bytes.wrapping_add(((index >> RECORD_BITS) & self.mask) * UNIT)
     }
 }

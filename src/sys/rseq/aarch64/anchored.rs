@@ -3,7 +3,7 @@
 
 use super::super::Stride;
 use super::super::inject::Points;
-use super::super::{Anchor, Anchored, Copied, Form, GivenBack, Outcome, Pushed, Rings, Stack};
+use super::super::{Anchor, Anchored, Copied, Form, Outcome, Pushed, Ring, Stack};
 use super::Sections;
 use core::mem::{offset_of, size_of};
 
@@ -264,7 +264,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn ring_push<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,
-        rings: *const Rings,
+        rings: *const Ring,
         record: Pushed,
         form: F,
     ) -> Outcome<usize> {
@@ -273,23 +273,15 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
             compares [
                 "ldr {r}, [{p}]",
                 point!("4"),
-                // Units in use, with this record: the upper half of what lies between.
                 "mov {a}, {apart}",
-                "ldr {b}, [{rings}, {GIVEN_BACK}]",
-                "madd {a}, {lane}, {a}, {b}",
+                "madd {a}, {lane}, {a}, {rings}",
                 "ldar {b}, [{a}]",
-                "sub {b}, {r}, {b}",
-                "add {b}, {b}, {step}",
-                "lsr {b}, {b}, 32",
-                "sub {b}, {b}, 1",
-                "ldr {a}, [{rings}, {MASK}]",
-                "cmp {b}, {a}",
-                "b.hi 78f",
-                "and {word}, {a}, {r}, lsr 32",
-                "ldr {a}, [{rings}, {STRIDE}]",
-                "ldr {b}, [{rings}, {BYTES}]",
-                "madd {b}, {lane}, {a}, {b}",
-                "add {b}, {b}, {word}, lsl 3",
+                "sub {b}, {b}, {r}",
+                "cmp {b}, {step}",
+                "b.lo 78f",
+                "ldp {c}, {b}, [{a}, {BYTES}]",
+                "and {b}, {b}, {r}, lsr 32",
+                "add {b}, {c}, {b}, lsl 3",
                 "stp {head}, {second}, [{b}], 16",
                 "mov {word:w}, {head:w}",
                 // Two words, one, then bytes.
@@ -316,9 +308,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
             word = inout(reg) anchor => _, rings = in(reg) rings, step = in(reg) record.step,
             head = in(reg) record.header[0], second = in(reg) record.header[1],
             from = inout(reg) record.from => _, c = out(reg) _,
-            apart = const size_of::<GivenBack>(),
-            GIVEN_BACK = const offset_of!(Rings, given_back), MASK = const offset_of!(Rings, mask),
-            STRIDE = const offset_of!(Rings, stride), BYTES = const offset_of!(Rings, bytes),
+            apart = const size_of::<Ring>(), BYTES = const offset_of!(Ring, bytes),
         }
         .map(|index| index as usize)
     }

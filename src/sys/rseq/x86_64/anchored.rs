@@ -3,9 +3,27 @@
 
 use super::super::Stride;
 use super::super::inject::Points;
-use super::super::{Anchor, Anchored, Copied, Form, GivenBack, Outcome, Pushed, Rings, Stack};
+use super::super::{Anchor, Anchored, Copied, Form, Outcome, Pushed, Ring, Stack};
 use super::Sections;
 use core::mem::{offset_of, size_of};
+
+/// Sixteen bytes from `{from}` to behind a header at `{b}`. Not in the older encoding where the code
+/// around uses the newer one: some processors take long to change from one to the other.
+macro_rules! block {
+    ($at:literal) => {
+        concat!(
+            ".if {avx}\nvmovups {x}, xmmword ptr [{from}",
+            $at,
+            "]\nvmovups xmmword ptr [{b} + 16",
+            $at,
+            "], {x}\n.else\nmovups {x}, xmmword ptr [{from}",
+            $at,
+            "]\nmovups xmmword ptr [{b} + 16",
+            $at,
+            "], {x}\n.endif",
+        )
+    };
+}
 
 impl<const INJECT: bool> Anchored for Sections<INJECT> {
     #[inline(always)]
@@ -266,7 +284,7 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
     unsafe fn ring_push<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,
-        rings: *const Rings,
+        rings: *const Ring,
         record: Pushed,
         form: F,
     ) -> Outcome<usize> {
@@ -275,67 +293,54 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
             compares [
                 "mov {r}, qword ptr [{p}]",
                 point!("4"),
-                // Units in use, with this record: the upper half of what lies between.
                 "imul {a}, {lane}, {apart}",
-                "add {a}, qword ptr [{rings} + {GIVEN_BACK}]",
-                "mov {b}, {r}",
-                "sub {b}, qword ptr [{a}]",
-                "add {b}, {step}",
-                "shr {b}, 32",
-                "sub {b}, 1",
-                "mov {a}, qword ptr [{rings} + {MASK}]",
-                "cmp {b}, {a}",
-                "ja 78f",
+                "add {a}, {rings}",
+                "mov {b}, qword ptr [{a} + {LIMIT}]",
+                "sub {b}, {r}",
+                "cmp {b}, {step}",
+                "jb 78f",
                 "mov {b}, {r}",
                 "shr {b}, 32",
-                "and {b}, {a}",
-                "mov {a}, qword ptr [{rings} + {STRIDE}]",
-                "imul {a}, {lane}",
-                "add {a}, qword ptr [{rings} + {BYTES}]",
+                "and {b}, qword ptr [{a} + {MASK}]",
+                "mov {a}, qword ptr [{a} + {BYTES}]",
                 "lea {b}, [{a} + 8 * {b}]",
                 "mov qword ptr [{b}], {head}",
                 "mov qword ptr [{b} + 8], {second}",
+                // Blocks of sixteen from the end to the beginning; the first one may overlap.
                 "mov {word:e}, {head:e}",
-                // Four words, one, then bytes.
-                "82: sub {word}, 32",
+                "sub {word}, 16",
                 "jb 83f",
-                "mov {a}, qword ptr [{from}]",
-                "mov qword ptr [{b} + 16], {a}",
-                "mov {a}, qword ptr [{from} + 8]",
-                "mov qword ptr [{b} + 24], {a}",
+                block!(""),
+                "je 86f",
+                "82:",
+                block!(" + {word}"),
                 point!("5"),
-                "mov {a}, qword ptr [{from} + 16]",
-                "mov qword ptr [{b} + 32], {a}",
-                "mov {a}, qword ptr [{from} + 24]",
-                "mov qword ptr [{b} + 40], {a}",
-                "add {from}, 32",
-                "add {b}, 32",
-                "jmp 82b",
-                "83: add {word}, 32",
-                "84: sub {word}, 8",
-                "jb 85f",
+                "sub {word}, 16",
+                "ja 82b",
+                "jmp 86f",
+                "83: add {word}, 8",
+                "jnc 84f",
                 "mov {a}, qword ptr [{from}]",
                 "mov qword ptr [{b} + 16], {a}",
-                "add {from}, 8",
-                "add {b}, 8",
-                "jmp 84b",
-                "85: add {word}, 8",
-                "86: sub {word}, 1",
-                "jb 87f",
-                "mov {a:l}, byte ptr [{from}]",
-                "mov byte ptr [{b} + 16], {a:l}",
+                "mov {a}, qword ptr [{from} + {word}]",
+                "mov qword ptr [{b} + {word} + 16], {a}",
+                "jmp 86f",
+                "84: add {word}, 8",
+                "85: sub {word}, 1",
+                "jb 86f",
+                "mov {a:l}, byte ptr [{from} + {word}]",
+                "mov byte ptr [{b} + {word} + 16], {a:l}",
                 point!("6"),
-                "add {from}, 1",
-                "add {b}, 1",
-                "jmp 86b",
-                "87: lea {a}, [{r} + {step}]",
+                "jmp 85b",
+                "86: lea {a}, [{r} + {step}]",
             ],
             "mov qword ptr [{p}], {a}";
             word = inout(reg) anchor => _, rings = in(reg) rings, step = in(reg) record.step,
             head = in(reg) record.header[0], second = in(reg) record.header[1],
-            from = inout(reg) record.from => _, apart = const size_of::<GivenBack>(),
-            GIVEN_BACK = const offset_of!(Rings, given_back), MASK = const offset_of!(Rings, mask),
-            STRIDE = const offset_of!(Rings, stride), BYTES = const offset_of!(Rings, bytes),
+            from = in(reg) record.from, x = out(xmm_reg) _,
+            avx = const cfg!(target_feature = "avx") as u32,
+            apart = const size_of::<Ring>(), LIMIT = const offset_of!(Ring, limit),
+            MASK = const offset_of!(Ring, mask), BYTES = const offset_of!(Ring, bytes),
         }
         .map(|index| index as usize)
     }
