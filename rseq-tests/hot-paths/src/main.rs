@@ -2,6 +2,7 @@
 
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
+use corelocal::ring::{PerCpuRing, StaticRing};
 use corelocal::{
     BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
     StaticHistogram, per_cpu,
@@ -100,6 +101,18 @@ fn hot_pool_get_static() -> Pooled<'static, Object> {
     POOL.get()
 }
 
+#[inline(never)]
+fn hot_ring_write(ring: &PerCpuRing, bytes: &[u8]) -> bool {
+    ring.write(bytes).is_ok()
+}
+
+static TRACE: StaticRing = StaticRing::new(1 << 16);
+
+#[inline(never)]
+fn hot_ring_write_static(time: u64, bytes: &[u8; 64]) {
+    let _ = TRACE.write_at(time, bytes);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -121,6 +134,9 @@ fn main() {
         black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
         std::mem::forget(black_box(hot_pool_get_static()));
     }
+    let ring = PerCpuRing::new(4096);
+    black_box(hot_ring_write(black_box(&ring), black_box(b"words")));
+    hot_ring_write_static(black_box(1), black_box(&[7; 64]));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
