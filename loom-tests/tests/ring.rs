@@ -15,14 +15,15 @@ fn count(seen: &AtomicUsize, records: &[u8]) {
     seen.fetch_add(records.iter().map(|byte| *byte as usize).sum(), Ordering::Relaxed);
 }
 
-/// E60: bytes that are read were written.
+/// E60: bytes that are read were written. The reader is not the model's own thread, or loom has it read
+/// before the writer begins.
 fn read_beside_a_writer(who: Who) {
     let shared = Shared::new(2);
     let seen = Arc::new(AtomicUsize::new(0));
     let found = seen.clone();
     together([
-        part(&shared, move |shared| assert_eq!(shared.write(who, 1), Some(true))),
         part(&shared, move |shared| count(&found, &shared.read(who))),
+        part(&shared, move |shared| assert_eq!(shared.write(who, 1), Some(true))),
     ]);
     count(&seen, &shared.read(who));
     assert_eq!(seen.load(Ordering::Relaxed), 1, "read once");
