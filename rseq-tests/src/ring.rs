@@ -109,7 +109,7 @@ fn byte(writer: u64, number: u64, at: usize) -> u8 {
 impl Run {
     fn new() -> Self {
         Self {
-            ring: PerCpuRing::new(1 << 15),
+            ring: PerCpuRing::new(1 << 18),
             tried: [const { AtomicU64::new(0) }; 2 * THREADS],
             written: [const { AtomicU64::new(0) }; 2 * THREADS],
             refused: [const { AtomicU64::new(0) }; 2],
