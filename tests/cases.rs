@@ -68,7 +68,7 @@ const TABLE: &[(&str, Status)] = &[
     ("G11", test(&["tests/pool/panics.rs::a_constructor_that_panics_uses_the_capacity_up", "tests/drops.rs::an_initialiser_that_panics_leaves_nothing_behind", "tests/drops.rs::an_initialiser_that_fails_leaves_nothing_behind"])),
     ("H1", test(&["tests/pool/threads.rs::ten_thousand_threads_leave_something_behind", "tests/threads.rs::ten_thousand_threads_leave_nothing_behind"])),
     ("H6", test(&["tests/threads.rs::a_library_that_used_the_crate_is_really_unloaded"])),
-    ("H7", test(&["tests/pool/processes.rs::a_forked_child_waits_for_threads_that_are_gone", "tests/churn.rs::a_forked_child_allocates_while_the_parents_threads_did"])),
+    ("H7", test(&["tests/pool/processes.rs::a_forked_child_waits_for_threads_that_are_gone", "tests/ring/processes.rs::a_forked_child_waits_for_writers_that_are_gone", "tests/churn.rs::a_forked_child_allocates_while_the_parents_threads_did"])),
     ("H8", test(&["tests/churn.rs::a_forked_child_allocates_while_the_parents_threads_did"])),
     ("I1", test(&["tests/pool/lane.rs::objects_of_a_cpu_that_never_comes_back_are_lost", "tests/cells.rs::a_cpu_that_is_taken_away_keeps_its_value"])),
     ("I3", test(&["tests/cells.rs::a_gauge_that_is_lowered_on_another_cpu_is_not_huge", "tests/counters.rs::a_gauge_below_zero_is_negative", "loom-tests/tests/counter.rs::a_sum_beside_a_take_is_less_than_nothing"])),

@@ -75,8 +75,7 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A word that lists, stacks and copies commit to, and the lock that stands for the
-/// section where there is none.
+/// What lists, stacks, copies and rings commit to; and the lock that stands for a section.
 ///
 /// All zero is an empty list or stack, unlocked. `word` is 0 or a node's address for
 /// a list, the number of filled slots for a stack, any index for a copy.
@@ -146,9 +145,9 @@ pub mod update {
 /// p = pointer + lane * S::BYTES
 /// ```
 ///
-/// What follows is written with each; `commit` marks the last step, after which the
-/// operation is done and before which it is not. A store that is not the commit goes
-/// to memory that nobody else looks at before the commit. Being cut off: `Aborted`.
+/// What follows is written with each; `commit` marks the last step, after which the operation is
+/// done and before which it is not. A store that is not the commit goes to memory that nobody
+/// else looks at before the commit. Being cut off: `Aborted`.
 ///
 /// # Safety of every method
 ///
@@ -389,8 +388,7 @@ pub trait Anchored: Copy {
     ///
     /// # Safety
     ///
-    /// See [`Contract`]. Each lane has a [`Ring`]; `from` is readable for `len` bytes, and `step`
-    /// covers them and the header.
+    /// See [`Contract`]. Each lane has a [`Ring`]; `from` is readable, `step` covers header and bytes.
     unsafe fn ring_push<S: Stride, F: Form>(
         self,
         anchor: *mut Anchor,
