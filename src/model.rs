@@ -20,9 +20,11 @@ pub fn touch<T>(copy: &T) {
 ///
 /// # Panics
 ///
-/// If something is still mapped.
+/// If something is still mapped, pinned or deferred.
 #[track_caller]
 pub fn finish() {
+    #[cfg(feature = "epoch")]
+    crate::reclaim::finish();
     memory::finish();
 }
 

@@ -17,6 +17,12 @@ mod inner {
         AtomicU32, AtomicU64, AtomicUsize, fence,
     };
     pub(crate) use loom::sync::{Arc, Mutex};
+    pub(crate) use loom::thread::ThreadId;
+
+    /// Which of a model's threads runs: they are fibres of one thread of the system.
+    pub(crate) fn current_thread() -> ThreadId {
+        loom::thread::current().id()
+    }
 }
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]

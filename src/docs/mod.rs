@@ -8,6 +8,7 @@
 //! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * `pools`: how to use a pool, and when not to (feature `pool`).
+//! * `reclaim`: objects that are replaced while they are read, and when not to (feature `epoch`).
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -39,3 +40,7 @@ pub mod machines {}
 #[cfg(feature = "pool")]
 #[doc = include_str!("pools.md")]
 pub mod pools {}
+
+#[cfg(all(feature = "epoch", not(corelocal_loom)))]
+#[doc = include_str!("reclaim.md")]
+pub mod reclaim {}
