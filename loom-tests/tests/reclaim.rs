@@ -7,7 +7,7 @@
 
 use corelocal::reclaim::{Guard, pin, wait_for_readers};
 use corelocal::{Area, AtomicPerCpu, PerCpu, PerCpuPtr, PerCpuRef};
-use loom_tests::{Arc, AtomicUsize, Canary, EXPLORES, finish, model, part, together};
+use loom_tests::{Arc, AtomicUsize, Canary, EXPLORES, finish, large_model, model, part, together};
 use std::sync::atomic::Ordering;
 
 /// One lane's copy, which notices who uses it while it is made or dropped.
@@ -287,7 +287,7 @@ impl Listed {
 /// there may use it.
 #[test]
 fn a_dying_object_is_listed_again() {
-    model("a_dying_object_is_listed_again", 2, || {
+    large_model("a_dying_object_is_listed_again", [2, 4], || {
         let listed = Listed::new();
         let list = listed.clone();
         together([
