@@ -8,7 +8,8 @@ use crate::sync::{Arc, AtomicUsize, Ordering, pause};
 ///
 /// The kernel's `synchronize_rcu`, for those who would rather wait than hand over a callback. Takes
 /// as long as the longest of those readers, and a few rounds of the scheduler; one that never ends is
-/// waited for without end. Deferred callbacks of other threads may run on this one meanwhile.
+/// waited for without end, and one that pins a little later may be waited for too. Deferred
+/// callbacks of other threads may run on this one meanwhile.
 ///
 /// What the readers did happens before the return (edge E91 of
 /// [`docs::orderings`](crate::docs::orderings)).

@@ -13,10 +13,11 @@ use core::mem::ManuallyDrop;
 /// It is not an owner yet: it can be read like they read it, and handed on to what shall be done
 /// with it when they are gone. If it is dropped, that is [`retire`](Self::retire).
 ///
-/// Each way waits for the guards that are pinned when it is called. Callbacks run on whichever thread
-/// finds that these are gone; that may be never, if no thread pins again
-/// ([`Guard::flush`](super::Guard) hastens it). They run pinned: what they do should be short, and must
-/// not wait for readers. A callback that panics is stopped there; the panic hook has told of it.
+/// Each way waits for the guards that are pinned when it is called. What is to follow lies in a bag of
+/// the calling thread until that has 64 of them, ends, or flushes ([`Guard::flush`](super::Guard)); then
+/// whichever thread pins, and finds that these guards are gone, does it. Callbacks run pinned: what
+/// they do should be short, and must not wait for readers. One that panics is stopped there;
+/// the panic hook has told of it.
 ///
 /// `Send` needs `T: Sync` too: two threads can read it, its new holder and a reader.
 pub struct Unlinked<T: Send + 'static> {
