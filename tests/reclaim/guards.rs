@@ -95,19 +95,29 @@ fn between_the_stages() {
     });
     guard.flush();
     drop(guard);
+    let turns = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             STEPS[0].wait();
             let guard = pin();
             STEPS[1].wait();
-            hurry();
+            // So often who runs the callback has come by again.
+            let until = turns.load(Ordering::Relaxed) + 50;
+            while turns.load(Ordering::Relaxed) < until && census.alive() != 0 {
+                std::thread::yield_now();
+            }
             let alive = census.alive();
             STEPS[2].wait();
             drop(guard);
             assert_eq!(alive, lanes(), "freed under a reader that found it in time");
         });
         // Runs the callback.
-        scope.spawn(|| settle(|| census.alive() == 0));
+        scope.spawn(|| {
+            settle(|| {
+                turns.fetch_add(1, Ordering::Relaxed);
+                census.alive() == 0
+            });
+        });
         STEPS[2].wait();
     });
 }
