@@ -102,6 +102,8 @@ struct Room {
     readers: usize,
     /// How often readers were let in.
     calls: u64,
+    /// The writer that closed waits for readers to leave.
+    writer_waits: bool,
 }
 
 /// What readers go in and out by, and writers close.
@@ -166,6 +168,8 @@ impl<C: Count> Gate<C> {
         if self.enter_again(first) {
             return self.is_poisoned();
         }
+        // Relaxed: a look, before sleeping costs more than most writers take.
+        glance(|| self.word.load(Ordering::Relaxed) & CLOSED == 0);
         let mut room = self.room();
         if self.enter_here(&room) {
             return self.is_poisoned();
@@ -239,10 +243,13 @@ impl<C: Count> Gate<C> {
         }
     }
 
-    /// A reader that left tells the writer, who either looks later, or waits already.
+    /// A reader that left tells the writer, who either looks later, or waits already: both are under
+    /// the room's lock.
     fn wake_writer(&self) {
-        drop(self.room());
-        self.left.notify_one();
+        let waits = self.room().writer_waits;
+        if waits {
+            self.left.notify_one();
+        }
     }
 
     /// Lets a writer in, when nobody else is inside. Says whether an earlier one panicked.
@@ -258,11 +265,14 @@ impl<C: Count> Gate<C> {
             room = wait(&self.turn, room);
         }
         self.shut(room)?;
-        let mut room = self.room();
-        while !self.is_empty() {
-            room = wait(&self.left, room);
+        if !glance(|| self.is_empty()) {
+            let mut room = self.room();
+            while !self.is_empty() {
+                room.writer_waits = true;
+                room = wait(&self.left, room);
+            }
+            room.writer_waits = false;
         }
-        drop(room);
         Ok(self.is_poisoned())
     }
 
@@ -353,6 +363,18 @@ impl<C: Count> Gate<C> {
         // Nothing in here panics while it is locked.
         self.room.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+}
+
+/// Asks a few times, for about as long as going to sleep and being woken takes. Says whether the answer
+/// was yes.
+fn glance(mut is_so: impl FnMut() -> bool) -> bool {
+    const TURNS: u32 = if cfg!(corelocal_loom) { 1 } else { 64 };
+    (0..TURNS).any(|turn| {
+        if turn > 0 {
+            core::hint::spin_loop();
+        }
+        is_so()
+    })
 }
 
 fn wait<'a>(on: &Condvar, room: MutexGuard<'a, Room>) -> MutexGuard<'a, Room> {

@@ -37,6 +37,8 @@
 mod gate;
 mod guard;
 mod lanes;
+#[cfg(corelocal_loom)]
+pub(crate) mod model;
 
 pub use guard::{ReadGuard, WriteGuard};
 
