@@ -49,6 +49,9 @@ use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, fence};
 use crate::sys::rseq::NoFence;
 use core::fmt;
 
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests;
+
 /// A writer is inside, or waits for readers to leave.
 const CLOSED: usize = 1;
 /// Readers count themselves by atomics, in a process whose other objects use sections.
