@@ -4,7 +4,7 @@
 
 use corelocal::{Area, PerCpuRwLock};
 use loom_tests::{
-    Arc, Canary, finish, large_model, model, on_changing_cpus, on_cpus, part, together,
+    Arc, Canary, finish, large_model, model, on_changing_cpus, on_cpus, part, thread, together,
 };
 
 const SPILL: Option<u32> = Some(u32::MAX);
