@@ -2,9 +2,10 @@
 
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
+use corelocal::rwlock::ReadGuard;
 use corelocal::{
-    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
-    StaticHistogram, per_cpu,
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, PerCpuRwLock,
+    StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
 
@@ -100,6 +101,16 @@ fn hot_pool_get_static() -> Pooled<'static, Object> {
     POOL.get()
 }
 
+#[inline(never)]
+fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> Option<ReadGuard<'_, Object>> {
+    lock.read().ok()
+}
+
+#[inline(never)]
+fn hot_rwlock_leave(guard: ReadGuard<'_, Object>) {
+    drop(guard);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -120,6 +131,10 @@ fn main() {
         hot_pool_put(black_box(hot_pool_get(black_box(&pool))));
         black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
         std::mem::forget(black_box(hot_pool_get_static()));
+    }
+    let lock = PerCpuRwLock::new([0; 8]);
+    if let Some(guard) = black_box(hot_rwlock_read(black_box(&lock))) {
+        hot_rwlock_leave(black_box(guard));
     }
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
