@@ -154,7 +154,9 @@ impl<'a> Run<'a> {
         };
         let work = || {
             let (mut seen, mut steps) = (0, 0);
-            while !self.over.load(Ordering::Relaxed) && (steps < quota || number == CUT_OFF) {
+            while steps == 0
+                || (!self.over.load(Ordering::Relaxed) && (steps < quota || number == CUT_OFF))
+            {
                 self.step(&mut seen);
                 steps += 1;
                 if steps % 64 == 0 {

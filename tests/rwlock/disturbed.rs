@@ -72,6 +72,9 @@ fn a_section_that_saw_the_word_open_lets_a_reader_in_behind_a_writer() {
             // Long enough for a section that was not cut off to commit and read.
             (0..2_000).for_each(|_| std::hint::spin_loop());
             pair[1] = step;
+            drop(pair);
+            // Long enough for those who waited to be in their next section.
+            (0..1_000).for_each(|_| std::hint::spin_loop());
         }
         over.store(true, Ordering::Relaxed);
     });
