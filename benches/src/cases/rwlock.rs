@@ -2,7 +2,9 @@
 //!
 //! The baseline is **no lock**: the same word, and one addition each to two [`PerCpuCell`]s, which is
 //! what a reader of ours cannot do without. Scenes with two threads have readers on two CPUs. `beside a
-//! writer` has one reader, and on the other CPU a writer that replaces the word, and sleeps between.
+//! writer` has one reader, and on the other CPU a writer that replaces the word, and sleeps between;
+//! what it measures is mostly how soon a sleeping reader is woken. `write beside a reader` counts writes, while
+//! the other CPU reads all the time.
 
 use super::Goal;
 use crate::machine::forget;
@@ -121,6 +123,7 @@ enum Scene {
     Read(usize),
     BesideWriter,
     Write,
+    WriteBesideReader,
 }
 
 impl Scene {
@@ -130,6 +133,7 @@ impl Scene {
             Self::Read(_) => "read + unlock, 2 threads",
             Self::BesideWriter => "read + unlock, beside a writer every 200 us",
             Self::Write => "write + unlock, nobody else",
+            Self::WriteBesideReader => "write + unlock, beside a reader",
         }
     }
 
@@ -149,6 +153,11 @@ impl Scene {
                         std::thread::sleep(Duration::from_micros(200));
                     });
                     Box::new(move |ops| beside(|ops| lock.reads(ops), &other, ops))
+                }
+                Self::WriteBesideReader => {
+                    let reader = Arc::clone(&lock);
+                    let other: Op = Arc::new(move |ops| reader.reads(ops));
+                    Box::new(move |ops| beside(|ops| lock.writes(ops), &other, ops))
                 }
                 Self::Write => Box::new(move |ops| Sample::of(ops, || lock.writes(ops))),
             }
@@ -171,7 +180,7 @@ impl Scene {
 pub(super) fn cases() -> Vec<Case> {
     let mut scenes = vec![Scene::Read(1), Scene::Write];
     if threads::two_cpus() {
-        scenes.extend([Scene::Read(2), Scene::BesideWriter]);
+        scenes.extend([Scene::Read(2), Scene::BesideWriter, Scene::WriteBesideReader]);
     }
     scenes.into_iter().flat_map(Scene::cases).collect()
 }
