@@ -6,6 +6,7 @@
 use corelocal::rwlock::ReadGuard;
 use corelocal::{PerCpuCounter, PerCpuRwLock, backend};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::PoisonError;
 use std::thread;
 
@@ -20,7 +21,7 @@ struct Backend {
     version: u32,
 }
 
-/// Longest prefix first found wins.
+/// The longest prefix wins: of those that a path begins with, the last one in order.
 #[derive(Debug, Default)]
 struct Table {
     version: u32,
@@ -38,8 +39,12 @@ impl Table {
     }
 
     fn route(&self, path: &str) -> Option<&Backend> {
-        let mut before = self.by_prefix.range::<str, _>(..=path).rev();
-        before.find(|(prefix, _)| path.starts_with(prefix.as_str())).map(|(_, backend)| backend)
+        let up_to = (Bound::Unbounded, Bound::Included(path));
+        self.by_prefix
+            .range::<str, _>(up_to)
+            .rev()
+            .find(|(prefix, _)| path.starts_with(prefix.as_str()))
+            .map(|(_, backend)| backend)
     }
 }
 
