@@ -61,10 +61,10 @@ fn a_reader_sees_an_older_value_than_it_saw_before() {
 /// The value comes and goes under the readers: one that is inside late reads freed memory.
 #[test]
 fn a_reader_holds_what_a_writer_has_freed() {
-    let lock = PerCpuRwLock::new(Box::new([0_u64; 4]));
+    let lock = PerCpuRwLock::new(vec![0_u64; 4]);
     on_moving_threads(2_000 * stress(), |rng, step| {
         if rng.below(8) == 0 {
-            *lock.write().unwrap() = Box::new([step; 4]);
+            *lock.write().unwrap() = vec![step; 4];
         } else {
             let table = lock.read().unwrap();
             assert!(table.iter().all(|word| *word == table[0]));
