@@ -8,6 +8,7 @@ use corelocal::{
     StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
+use std::sync::PoisonError;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
 
@@ -102,8 +103,8 @@ fn hot_pool_get_static() -> Pooled<'static, Object> {
 }
 
 #[inline(never)]
-fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> Option<ReadGuard<'_, Object>> {
-    lock.read().ok()
+fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> ReadGuard<'_, Object> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[inline(never)]
@@ -133,9 +134,7 @@ fn main() {
         std::mem::forget(black_box(hot_pool_get_static()));
     }
     let lock = PerCpuRwLock::new([0; 8]);
-    if let Some(guard) = black_box(hot_rwlock_read(black_box(&lock))) {
-        hot_rwlock_leave(black_box(guard));
-    }
+    hot_rwlock_leave(black_box(hot_rwlock_read(black_box(&lock))));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
