@@ -57,7 +57,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 ///
 /// Used as `std::sync::RwLock` is, poisoning included. A read lock and its release are two additions in
 /// this CPU's copy; they do not slow each other down on however many CPUs. A write lock costs a barrier
-/// on all CPUs (tens of microseconds) and two loads a lane.
+/// on all CPUs (tens of microseconds), two loads a lane, and every reader's time while it lasts.
 ///
 /// ```
 /// use corelocal::PerCpuRwLock;
