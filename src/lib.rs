@@ -41,6 +41,8 @@ pub mod histogram;
 pub mod pool;
 #[cfg(feature = "epoch")]
 pub mod reclaim;
+#[cfg(feature = "std")]
+pub mod rwlock;
 
 pub mod docs;
 
@@ -74,6 +76,8 @@ pub use pool::{PerCpuPool, StaticPool};
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "epoch")]
 pub use reclaim::AtomicPerCpu;
+#[cfg(feature = "std")]
+pub use rwlock::PerCpuRwLock;
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]

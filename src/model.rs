@@ -4,6 +4,7 @@ pub use crate::counter::model::Batches;
 pub use crate::percpu::model::Groups;
 #[cfg(feature = "pool")]
 pub use crate::pool::model::{Head, Lane, Place, PoolLists};
+pub use crate::rwlock::model::MachineGate;
 
 use crate::once::OncePtr;
 use crate::sys::memory;

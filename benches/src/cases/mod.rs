@@ -15,6 +15,7 @@ mod pool;
 mod priority;
 mod raw;
 mod reclaim;
+mod rwlock;
 mod sections;
 mod sum;
 mod vectors;
@@ -23,7 +24,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 11] = [
+pub const GROUPS: [&str; 12] = [
     "current_cpu",
     "add",
     "sections",
@@ -35,6 +36,7 @@ pub const GROUPS: [&str; 11] = [
     "histogram",
     "pool",
     "reclaim",
+    "rwlock",
 ];
 
 /// A group's cases, none of them prepared yet.
@@ -73,6 +75,7 @@ pub fn group(name: &str) -> Option<Group> {
         "histogram" => (histogram::BASELINE, histogram::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
         "reclaim" => (reclaim::BASELINE, reclaim::cases()),
+        "rwlock" => (rwlock::BASELINE, rwlock::cases()),
         _ => return None,
     };
     let goals = match name {
@@ -80,6 +83,7 @@ pub fn group(name: &str) -> Option<Group> {
         "counter" => counter::goals(),
         "priority" => priority::goals(),
         "pool" => pool::goals(),
+        "rwlock" => rwlock::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })
