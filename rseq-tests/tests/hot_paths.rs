@@ -64,7 +64,7 @@ fn hot_path(code: &Code, entry: u64, section: &Descriptor) -> Option<Vec<u64>> {
 }
 
 /// The functions of `hot-paths`.
-const FUNCTIONS: [&str; 18] = [
+const FUNCTIONS: [&str; 20] = [
     "hot_add",
     "hot_add_byte",
     "hot_add_on",
@@ -82,6 +82,8 @@ const FUNCTIONS: [&str; 18] = [
     "hot_record_static",
     "hot_ring_write",
     "hot_ring_write_static",
+    "hot_rwlock_leave",
+    "hot_rwlock_read",
     "hot_swap",
 ];
 

@@ -14,6 +14,7 @@ mod cell;
 mod chunk;
 mod counters;
 mod create;
+mod guarded;
 mod handle;
 mod iter;
 #[cfg(corelocal_loom)]
@@ -34,6 +35,7 @@ pub use builder::AreaBuilder;
 pub(crate) use bytes::PerCpuBytes;
 pub use cell::{Number, PerCpuCell, Word};
 pub use counters::Counters;
+pub(crate) use guarded::Added;
 pub use handle::PerCpuRef;
 pub use iter::{IntoIter, Iter, IterCpus, IterMut};
 pub use raw::PerCpuPtr;

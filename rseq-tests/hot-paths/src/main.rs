@@ -3,11 +3,13 @@
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
 use corelocal::ring::{PerCpuRing, StaticRing};
+use corelocal::rwlock::ReadGuard;
 use corelocal::{
-    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
-    StaticHistogram, per_cpu,
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, PerCpuRwLock,
+    StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
+use std::sync::PoisonError;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
 
@@ -113,6 +115,16 @@ fn hot_ring_write_static(time: u64, bytes: &[u8; 64]) {
     let _ = TRACE.write_at(time, bytes);
 }
 
+#[inline(never)]
+fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> ReadGuard<'_, Object> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[inline(never)]
+fn hot_rwlock_leave(guard: ReadGuard<'_, Object>) {
+    drop(guard);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -137,6 +149,8 @@ fn main() {
     let ring = PerCpuRing::new(4096);
     black_box(hot_ring_write(black_box(&ring), black_box(b"words")));
     hot_ring_write_static(black_box(1), black_box(&[7; 64]));
+    let lock = PerCpuRwLock::new([0; 8]);
+    hot_rwlock_leave(black_box(hot_rwlock_read(black_box(&lock))));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
