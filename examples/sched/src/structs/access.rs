@@ -20,6 +20,51 @@ pub trait Watched: Sized {
     fn visited() {}
 }
 
+/// Fields that only Linux 7.3 has, with the flat pick: `None` in an older kernel's structures.
+pub trait FlatFields {
+    /// The field `h_curr`: the entity of this queue on the way to the running task.
+    fn h_curr(&self) -> Option<&U64> {
+        None
+    }
+
+    /// The field `tg_runnable_avg_contrib`: what this queue has reported to its group.
+    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
+        None
+    }
+}
+
+/// Both of them.
+pub trait WatchedQueue: Watched + FlatFields {}
+
+impl<C: Watched + FlatFields> WatchedQueue for C {}
+
+impl FlatFields for v6_14::CfsRq {}
+impl FlatFields for reorder::CfsRq {}
+impl FlatFields for v7_2::CfsRq {}
+impl FlatFields for Recorded<v6_14::CfsRq> {}
+impl FlatFields for Recorded<reorder::CfsRq> {}
+impl FlatFields for Recorded<v7_2::CfsRq> {}
+
+impl FlatFields for v7_3::CfsRq {
+    fn h_curr(&self) -> Option<&U64> {
+        Some(&self.h_curr)
+    }
+
+    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
+        Some(&self.tg_runnable_avg_contrib)
+    }
+}
+
+impl FlatFields for Recorded<v7_3::CfsRq> {
+    fn h_curr(&self) -> Option<&U64> {
+        Some(self.field(|plain| &plain.h_curr))
+    }
+
+    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
+        Some(self.field(|plain| &plain.tg_runnable_avg_contrib))
+    }
+}
+
 /// Which type of queue an entity waits in and owns.
 pub trait InQueue: Sized {
     /// The queue type.
@@ -81,20 +126,27 @@ macro_rules! fields {
 
 fields! {
     /// Fields of a `cfs_rq`.
-    pub trait CfsRqFields: Watched {
+    pub trait CfsRqFields: WatchedQueue {
         load: LoadWeight,
         nr_queued: U32,
+        h_nr_queued: U32,
         h_nr_runnable: U32,
+        h_nr_idle: U32,
         curr: U64,
         avg: SchedAvg,
         removed: Removed,
         last_update_tg_load_avg: U64,
         tg_load_avg_contrib: U64,
         propagate: I64,
+        prop_runnable_sum: I64,
+        h_load: U64,
+        last_h_load_update: U64,
+        h_load_next: U64,
         rq: U64,
         on_list: I32,
         leaf_cfs_rq_list: LeafLinks<Self>,
         tg: U64,
+        idle: I32,
         runtime_enabled: I32,
         runtime_remaining: I64,
         throttled_pelt_idle: U64,
