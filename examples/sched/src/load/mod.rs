@@ -43,3 +43,6 @@ pub const fn scale_load_down(weight: u64) -> u64 {
     let scaled = weight >> 10;
     if scaled < 2 { 2 } else { scaled }
 }
+
+#[cfg(test)]
+mod tests;
