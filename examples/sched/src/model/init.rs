@@ -44,9 +44,16 @@ pub(super) fn init_idle<L: Layout>(model: &Model<L>, tree: &Tree) {
         for cpu in model.cpus() {
             init_cfs_rq(model, tg, index, cpu);
             let next = (index + 1) % (tree.groups.len() + 1);
-            L::tg_cfs_rq(tg, cpu).plain().throttled_pelt_idle().set(next as u64);
+            let cfs = L::tg_cfs_rq(tg, cpu).plain();
+            cfs.throttled_pelt_idle().set(next as u64);
+            // Load tracking begins now, and the entities belong to their queues: they were
+            // attached without load, as those of a group that comes online.
+            let now = model.rq(cpu).clock_pelt.get();
+            cfs.avg().last_update_time.set(now);
             if let Some(above) = above {
                 init_tg_cfs_entry::<L>(tg, above, cpu);
+                let se = L::tg_se(tg, cpu).expect("not the root").plain();
+                se.avg().last_update_time.set(now);
             }
         }
     }
