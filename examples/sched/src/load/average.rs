@@ -8,7 +8,7 @@ use super::pelt::{Activity, CAPACITY_SHIFT, MIN_DIVIDER, divider, update_avg, up
 use super::{group, scale_load_down};
 use crate::layout::{Cfs, Layout, Se};
 use crate::model::{Locked, entity_is_task};
-use crate::structs::{CfsRqFields, SchedAvg, SeFields};
+use crate::structs::{CfsRqFields, LaterFields, SchedAvg, SeFields};
 use core::ptr;
 
 /// What [`update_load_avg`] does beside the update.
@@ -29,7 +29,7 @@ pub fn se_weight<L: Layout>(se: &Se<L>) -> u64 {
 
 /// The entity that runs in a queue, as its address; 0 if none does. Since the flat pick that is
 /// another field than the one that picks.
-pub fn running<C: CfsRqFields>(cfs: &C) -> u64 {
+pub fn running<C: CfsRqFields + LaterFields>(cfs: &C) -> u64 {
     cfs.h_curr().unwrap_or_else(|| cfs.curr()).get()
 }
 

@@ -4,12 +4,12 @@ use super::average::{Attach, add_load, se_weight, take_load, update_load_avg};
 use super::pelt::divider;
 use super::shares::{CgroupMode, GroupLoad};
 use crate::layout::{Cfs, Held, Layout, Se};
-use crate::model::{Locked, Model, NICE_0_LOAD};
-use crate::structs::{CfsRqFields, FlatFields, SeFields};
+use crate::model::{Locked, Model, NICE_0_LOAD, Tg, is_root};
+use crate::structs::{CfsRqFields, LaterFields, SeFields};
 use crate::tree::SHARES;
 use core::fmt;
 use corelocal::CpuId;
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
 /// A queue reports to its group at most this often, in nanoseconds.
 pub const REPORT_INTERVAL: u64 = 1_000_000;
@@ -57,7 +57,7 @@ fn differs(new: u64, old: u64) -> bool {
 pub fn update_tg_load_avg<L: Layout>(locked: &Locked<'_, L>, cfs: &Cfs<L>) {
     let tg = locked.tg_of(cfs);
     let now = locked.rq.clock.get();
-    if core::ptr::eq(tg, locked.model.root())
+    if is_root(locked.model, tg)
         || now.wrapping_sub(cfs.last_update_tg_load_avg().get()) < REPORT_INTERVAL
     {
         return;
@@ -143,6 +143,8 @@ pub enum SetError {
     Root,
     /// There is no such group.
     NotThere,
+    /// The group is idle: its weight is that of an idle task.
+    Idle,
     /// The shares are out of bounds; the kernel would use the nearest bound.
     Shares(u64),
     /// The policy needs what this kernel does not record.
@@ -154,6 +156,7 @@ impl fmt::Display for SetError {
         match self {
             Self::Root => f.write_str("the root group has no weight to set"),
             Self::NotThere => f.write_str("there is no such group"),
+            Self::Idle => f.write_str("the group is idle: it has the weight of an idle task"),
             Self::Shares(shares) => {
                 write!(f, "{shares} shares are not from {} to {}", SHARES.start(), SHARES.end())
             }
@@ -176,17 +179,29 @@ pub fn set_shares<L: Layout>(model: &Model<L>, index: usize, shares: u64) -> Res
     if !SHARES.contains(&shares) {
         return Err(SetError::Shares(shares));
     }
-    apply_shares(model, index, shares << 10)
+    let _settings = model.lock_settings();
+    let guard = &epoch::pin();
+    let tg = settable(model, guard, index)?;
+    if tg.idle.get() != 0 {
+        return Err(SetError::Idle);
+    }
+    apply_shares(model, guard, tg, shares << 10);
+    Ok(())
 }
 
-fn apply_shares<L: Layout>(model: &Model<L>, index: usize, shares: u64) -> Result<(), SetError> {
-    let guard = &epoch::pin();
+/// The group at `index`, if it has a weight.
+fn settable<'m, L: Layout>(
+    model: &'m Model<L>,
+    guard: &'m Guard,
+    index: usize,
+) -> Result<&'m Tg<L>, SetError> {
     let tg = model.groups().get(index, guard).ok_or(SetError::NotThere)?;
-    if core::ptr::eq(tg, model.root()) {
-        return Err(SetError::Root);
-    }
+    if is_root(model, tg) { Err(SetError::Root) } else { Ok(tg) }
+}
+
+fn apply_shares<L: Layout>(model: &Model<L>, guard: &Guard, tg: &Tg<L>, shares: u64) {
     if tg.shares.get() == shares {
-        return Ok(());
+        return;
     }
     tg.shares.set(shares);
     for cpu in model.cpus() {
@@ -198,7 +213,6 @@ fn apply_shares<L: Layout>(model: &Model<L>, index: usize, shares: u64) -> Resul
             update_cfs_group(&locked, se);
         }
     }
-    Ok(())
 }
 
 /// Makes a group idle or not (`sched_group_set_idle`): an idle one has the weight of an idle task,
@@ -209,11 +223,9 @@ fn apply_shares<L: Layout>(model: &Model<L>, index: usize, shares: u64) -> Resul
 ///
 /// [`SetError`].
 pub fn set_idle<L: Layout>(model: &Model<L>, index: usize, idle: bool) -> Result<(), SetError> {
+    let _settings = model.lock_settings();
     let guard = &epoch::pin();
-    let tg = model.groups().get(index, guard).ok_or(SetError::NotThere)?;
-    if core::ptr::eq(tg, model.root()) {
-        return Err(SetError::Root);
-    }
+    let tg = settable(model, guard, index)?;
     if (tg.idle.get() != 0) == idle {
         return Ok(());
     }
@@ -236,5 +248,6 @@ pub fn set_idle<L: Layout>(model: &Model<L>, index: usize, idle: bool) -> Result
             }
         }
     }
-    apply_shares(model, index, if idle { IDLE_WEIGHT } else { NICE_0_LOAD })
+    apply_shares(model, guard, tg, if idle { IDLE_WEIGHT } else { NICE_0_LOAD });
+    Ok(())
 }

@@ -3,10 +3,10 @@
 use super::average::{Attach, attach_entity, update_cfs_rq, update_load_avg, update_se};
 use super::group::{clear_tg_load_avg, update_tg_load_avg};
 use crate::layout::{Gate, Held, Layout};
-use crate::model::{CreateError, Locked, Model, ReleaseError, Tg, leaf};
+use crate::model::{CreateError, Locked, Model, ReleaseError, Tg, is_root, leaf};
 use crate::structs::{CfsRqFields, SeFields};
 use crate::tree::Limits;
-use corelocal::Area;
+use corelocal::{Area, CpuId};
 
 /// Creates a group and brings it online: published, its entity attached on each possible CPU
 /// (`sched_create_group`, `online_fair_sched_group`). Returns its index.
@@ -61,6 +61,16 @@ pub fn release_group<L: Layout>(model: &Model<L>, index: usize) -> Result<(), Re
         remove_entity::<L>(locked, L::tg_se(tg, locked.cpu).expect("not the root").plain());
         clear_tg_load_avg(locked, L::tg_cfs_rq(tg, locked.cpu).plain());
     })
+}
+
+/// Takes a CPU online or offline: an offline one reports no load to its groups
+/// (`clear_tg_offline_cfs_rqs`); see [`Model::set_online`] for the rest.
+pub fn set_cpu_online<L: Layout>(model: &Model<L>, cpu: CpuId, online: bool) {
+    model.set_online(cpu, online, |locked, tg| {
+        if !online && !is_root(model, tg) {
+            clear_tg_load_avg(locked, L::tg_cfs_rq(tg, cpu).plain());
+        }
+    });
 }
 
 /// Leaves an entity's load in its queue's `removed`, from where the queue's next update takes it

@@ -30,7 +30,7 @@ pub use average::{Attach, update_load_avg};
 pub use blocked::update_blocked_averages;
 pub use group::{SetError, reweight_entity, set_idle, set_shares, update_cfs_group};
 pub use h_load::{task_h_load, update_cfs_rq_h_load};
-pub use lifecycle::{create_group, release_group};
+pub use lifecycle::{create_group, release_group, set_cpu_online};
 pub use queue::{dequeue_entity, dequeue_task, enqueue_entity, enqueue_task};
 pub use shares::{CgroupMode, GroupLoad};
 

@@ -129,6 +129,8 @@ impl<L: Layout> NewGroup<'_, L> {
         let tg = self.tg.take().expect("published once");
         let above = model.groups.get(self.parent, guard).expect("a joined group stays");
         tg.links.sibling.set(above.links.child.get());
+        // Not released before it is wholly online.
+        tg.links.tasks.set(1);
         let before = model.listed_before(index, guard);
         for cpu in model.cpus() {
             let next = L::tg_cfs_rq(before, cpu).plain().throttled_pelt_idle();
@@ -149,6 +151,7 @@ impl<L: Layout> NewGroup<'_, L> {
             sync_throttle(&locked, tg, above);
             attach(&locked, tg);
         }
+        model.leave(index);
         // Its child keeps the parent from now on; `Drop` leaves it.
         index
     }

@@ -44,6 +44,7 @@ pub struct Model<L: Layout> {
     locks: Box<[Mutex<()>]>,
     /// Guards the links of the tree; holds the free slots of the table.
     tree_lock: Mutex<Vec<usize>>,
+    settings_lock: Mutex<()>,
     online: Box<[U8]>,
     cpus: u32,
     accounts: bool,
@@ -123,6 +124,7 @@ impl<L: Layout> Model<L> {
             rqs,
             locks,
             tree_lock,
+            settings_lock: Mutex::new(()),
             online,
             cpus,
             accounts: false,
@@ -186,6 +188,11 @@ impl<L: Layout> Model<L> {
     /// If the model has no such CPU.
     pub fn lock_rq(&self, cpu: CpuId) -> MutexGuard<'_, ()> {
         self.locks[cpu.index()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the lock under which groups' settings change, one at a time. Before any run queue's.
+    pub fn lock_settings(&self) -> MutexGuard<'_, ()> {
+        self.settings_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Depth first over `from` and all below it: `down` when a group is first met, `up` when it

@@ -1,6 +1,6 @@
 //! The fields that the walks touch, by name, so that one walk serves both kernels.
 
-use super::common::{LoadWeight, Removed, SchedAvg};
+use super::common::{ListHead, LoadWeight, Removed, SchedAvg};
 use super::recorded::Recorded;
 use super::{reorder, v6_14, v7_2, v7_3};
 use crate::link::{LeafLinks, Link};
@@ -18,51 +18,6 @@ pub trait Watched: Sized {
     /// The visit of a group ends here.
     #[inline(always)]
     fn visited() {}
-}
-
-/// Fields that only Linux 7.3 has, with the flat pick: `None` in an older kernel's structures.
-pub trait FlatFields {
-    /// The field `h_curr`: the entity of this queue on the way to the running task.
-    fn h_curr(&self) -> Option<&U64> {
-        None
-    }
-
-    /// The field `tg_runnable_avg_contrib`: what this queue has reported to its group.
-    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
-        None
-    }
-}
-
-/// Both of them.
-pub trait WatchedQueue: Watched + FlatFields {}
-
-impl<C: Watched + FlatFields> WatchedQueue for C {}
-
-impl FlatFields for v6_14::CfsRq {}
-impl FlatFields for reorder::CfsRq {}
-impl FlatFields for v7_2::CfsRq {}
-impl FlatFields for Recorded<v6_14::CfsRq> {}
-impl FlatFields for Recorded<reorder::CfsRq> {}
-impl FlatFields for Recorded<v7_2::CfsRq> {}
-
-impl FlatFields for v7_3::CfsRq {
-    fn h_curr(&self) -> Option<&U64> {
-        Some(&self.h_curr)
-    }
-
-    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
-        Some(&self.tg_runnable_avg_contrib)
-    }
-}
-
-impl FlatFields for Recorded<v7_3::CfsRq> {
-    fn h_curr(&self) -> Option<&U64> {
-        Some(self.field(|plain| &plain.h_curr))
-    }
-
-    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
-        Some(self.field(|plain| &plain.tg_runnable_avg_contrib))
-    }
 }
 
 /// Which type of queue an entity waits in and owns.
@@ -126,7 +81,7 @@ macro_rules! fields {
 
 fields! {
     /// Fields of a `cfs_rq`.
-    pub trait CfsRqFields: WatchedQueue {
+    pub trait CfsRqFields: Watched {
         load: LoadWeight,
         nr_queued: U32,
         h_nr_queued: U32,
@@ -150,12 +105,15 @@ fields! {
         runtime_enabled: I32,
         runtime_remaining: I64,
         throttled_pelt_idle: U64,
+        throttled_clock: U64,
         throttled_clock_pelt: U64,
         throttled_clock_pelt_time: U64,
         throttled_clock_self: U64,
         throttled_clock_self_time: U64,
         throttled: I32,
         throttle_count: I32,
+        throttled_list: ListHead,
+        throttled_csd_list: ListHead,
     }
     for v6_14::CfsRq, reorder::CfsRq, v7_2::CfsRq, v7_3::CfsRq
 }
@@ -173,4 +131,48 @@ fields! {
         avg: SchedAvg,
     }
     for v6_14::SchedEntity, reorder::SchedEntity, v7_2::SchedEntity, v7_3::SchedEntity
+}
+
+/// Fields of a `cfs_rq` that not every kernel has.
+pub trait LaterFields {
+    /// The field `throttled_limbo_list`, since tasks are throttled one by one.
+    #[inline(always)]
+    fn throttled_limbo_list(&self) -> Option<&ListHead> {
+        None
+    }
+
+    /// The field `h_curr`, since the pick is flat: the entity on the way to the running task.
+    #[inline(always)]
+    fn h_curr(&self) -> Option<&U64> {
+        None
+    }
+
+    /// The field `tg_runnable_avg_contrib`, as old: what this queue has reported to its group.
+    #[inline(always)]
+    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
+        None
+    }
+}
+
+macro_rules! later {
+    ($($for:ty { $($field:ident: $ty:ty),* })*) => {$(
+        impl LaterFields for $for {
+            $(#[inline(always)]
+            fn $field(&self) -> Option<&$ty> {
+                Some(&self.$field)
+            })*
+        }
+
+        impl LaterFields for Recorded<$for> {
+            $(fn $field(&self) -> Option<&$ty> {
+                Some(self.field(|plain| &plain.$field))
+            })*
+        }
+    )*};
+}
+later! {
+    v6_14::CfsRq {}
+    reorder::CfsRq {}
+    v7_2::CfsRq { throttled_limbo_list: ListHead }
+    v7_3::CfsRq { throttled_limbo_list: ListHead, h_curr: U64, tg_runnable_avg_contrib: U64 }
 }

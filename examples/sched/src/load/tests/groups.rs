@@ -169,6 +169,33 @@ fn a_group_with_tasks_stays_and_one_that_goes_takes_its_load_along() {
     case::<L3>();
 }
 
+#[test]
+fn a_cpu_that_goes_offline_reports_no_load() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(1, 1, 2, 0);
+        let tasks: Vec<_> =
+            [0, 1].map(|cpu| Task::new(&model, 1, CpuId::new(cpu), 1024).unwrap()).into();
+        for task in &tasks {
+            on(&model, task.cpu().index() as u32, |locked| enqueue_task(locked, task));
+        }
+        for _ in 0..300 {
+            advance(&model, MS);
+            tick(&model, &tasks);
+        }
+        let reported = || model.groups().get(1, &epoch::pin()).unwrap().load_avg.0.get();
+        let both = reported();
+        on(&model, 1, |locked| dequeue_task(locked, &tasks[1], Leaving::Migrate));
+        set_cpu_online(&model, CpuId::new(1), false);
+        check(&model).unwrap();
+        assert!(reported().abs_diff(both / 2) < 20, "{both} and then {}", reported());
+        set_cpu_online(&model, CpuId::new(1), true);
+        check(&model).unwrap();
+        on(&model, 0, |locked| dequeue_task(locked, &tasks[0], Leaving::Sleep));
+    }
+    case::<L0<V6_14>>();
+    case::<L2<V7_3>>();
+}
+
 /// One CPU, all groups; and who asks for possible CPUs is not told of online ones.
 #[test]
 fn a_cpu_that_goes_offline_visits_every_group_and_loses_its_limits() {

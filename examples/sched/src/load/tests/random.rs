@@ -141,7 +141,10 @@ impl<'m, L: Layout> World<'m, L> {
             Step::Tick => tick(model, &self.tasks),
             Step::Shares(group, shares) => {
                 let done = set_shares(model, group, shares);
-                assert_eq!(done.is_ok(), group != 0 && self.is_there(group), "{done:?}");
+                let is_idle = |tg: &crate::model::Tg<L>| tg.idle.get() != 0;
+                let idle = model.groups().get(group, &epoch::pin()).is_some_and(is_idle);
+                assert_eq!(done.is_ok(), group != 0 && self.is_there(group) && !idle, "{done:?}");
+                assert_eq!(done == Err(SetError::Idle), idle);
             }
             Step::Idle(group, idle) => {
                 let done = set_idle(model, group, idle);

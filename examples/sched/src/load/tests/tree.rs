@@ -4,7 +4,7 @@ use super::*;
 use crate::load::group::{self, group_load, set_cgroup_mode};
 use crate::load::queue::Leaving;
 use crate::model::{Entity, entity_is_task, is_root};
-use crate::structs::FlatFields;
+use crate::structs::LaterFields;
 use core::ptr;
 
 /// The queue of group `index` on `cpu`.

@@ -93,7 +93,7 @@ pub(super) fn check_reports<L: Layout>(model: &Model<L>, guard: &Guard) -> Resul
         let load: u64 = queues().map(|cfs| cfs.tg_load_avg_contrib().get()).sum();
         ensure(load == tg.load_avg.0.get(), index, "its load is not what its queues reported")?;
         let contrib = |cfs: &crate::layout::Cfs<L>| {
-            let contrib = crate::structs::FlatFields::tg_runnable_avg_contrib(cfs);
+            let contrib = crate::structs::LaterFields::tg_runnable_avg_contrib(cfs);
             contrib.map_or(0, |contrib| contrib.get())
         };
         let runnable: u64 = queues().map(contrib).sum();

@@ -203,7 +203,7 @@ plant_beside_a_task!(a_busy_queue_off_the_list_is_found, "is on no leaf list", |
 #[test]
 fn a_runnable_average_that_is_lost_is_found() {
     let model = &unchecked::<L2<V7_3>>();
-    let contrib = crate::structs::FlatFields::tg_runnable_avg_contrib(cfs(model, 2, 0));
+    let contrib = crate::structs::LaterFields::tg_runnable_avg_contrib(cfs(model, 2, 0));
     contrib.unwrap().set(7);
     assert!(check(model).unwrap_err().contains("its runnable average is not"));
 }
