@@ -39,6 +39,8 @@ pub mod counter;
 pub mod histogram;
 #[cfg(feature = "pool")]
 pub mod pool;
+#[cfg(feature = "std")]
+pub mod refcount;
 
 pub mod docs;
 
@@ -70,6 +72,8 @@ pub use percpu::{
 #[cfg(all(feature = "pool", not(corelocal_loom)))]
 pub use pool::{PerCpuPool, StaticPool};
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
+#[cfg(feature = "std")]
+pub use refcount::{PerCpuArc, PerCpuArcOwner, PerCpuRefCount};
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]

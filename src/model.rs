@@ -5,6 +5,8 @@ pub use crate::percpu::model::Groups;
 #[cfg(feature = "pool")]
 pub use crate::pool::model::{Head, Lane, Place, PoolLists};
 
+pub use crate::refcount::model::{RefCount, Who};
+
 use crate::once::OncePtr;
 use crate::sys::memory;
 use core::ptr::NonNull;

@@ -8,6 +8,7 @@
 //! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * `pools`: how to use a pool, and when not to (feature `pool`).
+//! * `refcounts`: how to use a reference count, and when not to (feature `std`).
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -39,3 +40,7 @@ pub mod machines {}
 #[cfg(feature = "pool")]
 #[doc = include_str!("pools.md")]
 pub mod pools {}
+
+#[cfg(feature = "std")]
+#[doc = include_str!("refcounts.md")]
+pub mod refcounts {}

@@ -143,6 +143,7 @@ pub mod update {
 /// lane = the CPU this thread is on       -> Nowhere if that is not a CPU lane
 ///                                           (expected-CPU form: Moved if it is not that CPU)
 /// guarded form: load *guard              -> Closed if that is not the expected value
+///                                           (by atomics: unless the guard is for sections alone)
 /// p = pointer + lane * S::BYTES
 /// ```
 ///

@@ -1,0 +1,90 @@
+//! [`Count`]: the protocol, on lanes of an area.
+
+use super::error::KillError;
+use super::protocol::{self, LANES, SECTIONS, WHOLE};
+use crate::error::AllocError;
+use crate::percpu::{Area, PerCpu, PerCpuCell, PerCpuRef};
+use crate::sync::AtomicUsize;
+use crate::sys::rseq::can_fence;
+use crate::sys::{Backend, backend};
+
+/// A count of references, and who counts them. It says when the end has come, and does nothing then.
+pub(crate) struct Count {
+    mode: AtomicUsize,
+    lanes: PerCpu<PerCpuCell<u64>>,
+}
+
+impl Count {
+    /// A count of one.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`].
+    pub(crate) fn in_area(area: &Area) -> Result<Self, AllocError> {
+        // Both are fixed for the process.
+        let mode = match backend() {
+            Backend::Rseq if can_fence() => SECTIONS,
+            Backend::Rseq => WHOLE,
+            _ => LANES,
+        };
+        let total = protocol::first_total(mode);
+        // A loom atomic is not valid in zeroed memory.
+        #[cfg(corelocal_loom)]
+        let lanes =
+            area.try_alloc(|lane| PerCpuCell::new(if lane.is_spill() { total } else { 0 }))?;
+        // Lanes that nobody counts in cost no memory.
+        #[cfg(not(corelocal_loom))]
+        let lanes = {
+            let lanes: PerCpu<PerCpuCell<u64>> = area.try_alloc_zeroed()?;
+            // Relaxed: the count has not been shared yet.
+            lanes.spill().atomic().store(total, crate::sync::Ordering::Relaxed);
+            lanes
+        };
+        Ok(Self { mode: AtomicUsize::new(mode), lanes })
+    }
+
+    /// What the protocol takes: a handle, and the mode. Neither is a reference to anything but
+    /// atomics, so they may stand while others put the last reference and free the count.
+    #[inline(always)]
+    pub(crate) fn parts(&self) -> (PerCpuRef<'_, PerCpuCell<u64>>, &AtomicUsize) {
+        (self.lanes.as_ref(), &self.mode)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) {
+        let (lanes, mode) = self.parts();
+        protocol::get(lanes, mode);
+    }
+
+    #[inline]
+    pub(crate) fn try_get(&self) -> bool {
+        let (lanes, mode) = self.parts();
+        protocol::try_get(lanes, mode)
+    }
+
+    /// `true`: that was the end.
+    #[inline]
+    pub(crate) fn put(&self) -> bool {
+        let (lanes, mode) = self.parts();
+        protocol::put(lanes, mode)
+    }
+
+    /// Ends the counting in lanes; the caller puts its reference next.
+    pub(crate) fn kill(&self) -> Result<(), KillError> {
+        let (lanes, mode) = self.parts();
+        protocol::kill(lanes, mode)
+    }
+
+    #[inline]
+    pub(crate) fn is_live(&self) -> bool {
+        protocol::is_live(&self.mode)
+    }
+
+    pub(crate) fn references(&self) -> u64 {
+        protocol::references(self.lanes.as_ref())
+    }
+
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes.lanes()
+    }
+}
