@@ -89,7 +89,7 @@ fn a_put_in_a_lane_hides_what_was_done() {
 #[test]
 fn a_put_beside_a_kill_counts_twice_or_not_at_all() {
     on_cpus([Some(0), Some(0), Some(0)], || {
-        large_model("a_put_beside_a_kill_counts_twice_or_not_at_all", [2, 4], || {
+        large_model("a_put_beside_a_kill_counts_twice_or_not_at_all", [3, 4], || {
             let area = area();
             let shared = Counted::new(&area);
             (0..2).for_each(|_| shared.count.get());
@@ -107,7 +107,7 @@ fn a_put_beside_a_kill_counts_twice_or_not_at_all() {
 #[test]
 fn a_get_beside_a_kill_is_seen_by_nobody() {
     on_cpus([Some(0), Some(1), Some(0)], || {
-        large_model("a_get_beside_a_kill_is_seen_by_nobody", [2, 4], || {
+        large_model("a_get_beside_a_kill_is_seen_by_nobody", [3, 6], || {
             let area = area();
             let shared = Counted::new(&area);
             shared.count.get();
@@ -128,7 +128,7 @@ fn a_get_beside_a_kill_is_seen_by_nobody() {
 #[test]
 fn a_spilling_thread_ends_it_early_or_never() {
     on_cpus([Some(0), SPILL, Some(0)], || {
-        large_model("a_spilling_thread_ends_it_early_or_never", [2, 4], || {
+        large_model("a_spilling_thread_ends_it_early_or_never", [3, 6], || {
             let area = area();
             let shared = Counted::new(&area);
             shared.count.get();
@@ -216,7 +216,7 @@ impl Drop for Value {
 #[test]
 fn a_shared_value_is_dropped_under_its_reader() {
     on_cpus([Some(0), Some(1), Some(0)], || {
-        large_model("a_shared_value_is_dropped_under_its_reader", [2, 3], || {
+        large_model("a_shared_value_is_dropped_under_its_reader", [3, 6], || {
             let area = area();
             let thing = Arc::new(Thing::default());
             let value = Value(thing.clone());
@@ -295,7 +295,7 @@ mod sections {
 
     #[test]
     fn a_get_after_the_kill_is_seen_by_nobody() {
-        beside_a_kill("a_get_after_the_kill_is_seen_by_nobody", [2, 4], |shared| {
+        beside_a_kill("a_get_after_the_kill_is_seen_by_nobody", [3, 5], |shared| {
             shared.count.get(OnCpu);
             shared.put(OnCpu);
             shared.put(OnCpu);
@@ -317,7 +317,7 @@ mod sections {
 
     #[test]
     fn a_reference_that_is_got_on_the_spill_lane_is_lost() {
-        beside_a_kill("a_reference_that_is_got_on_the_spill_lane_is_lost", [2, 4], |shared| {
+        beside_a_kill("a_reference_that_is_got_on_the_spill_lane_is_lost", [3, 6], |shared| {
             shared.count.get(Spilling);
             shared.put(OnCpu);
             shared.put(Spilling);
@@ -327,7 +327,7 @@ mod sections {
     /// Two threads of one CPU take it from each other, and a third one kills.
     #[test]
     fn two_threads_of_a_cpu_lose_a_reference() {
-        large_model("two_threads_of_a_cpu_lose_a_reference", [1, 2], || {
+        large_model("two_threads_of_a_cpu_lose_a_reference", [2, 3], || {
             let shared = Arc::new(Shared::default());
             (0..2).for_each(|_| shared.count.get(OnCpu));
             let body = |shared: &Shared| shared.put(OnCpu);
@@ -354,7 +354,7 @@ mod sections {
 
     #[test]
     fn a_barrier_that_is_refused_loses_a_reference() {
-        large_model("a_barrier_that_is_refused_loses_a_reference", [2, 4], || {
+        large_model("a_barrier_that_is_refused_loses_a_reference", [3, 5], || {
             let shared = Arc::new(Shared::default());
             shared.count.get(OnCpu);
             shared.count.refuse_barrier(true);

@@ -170,9 +170,9 @@ pub(crate) fn references<L: Lanes>(lanes: L) -> u64 {
     // Relaxed: a number.
     let total = lanes.total().load(Ordering::Relaxed);
     let whole = if word::is_biased(total) {
-        let (whole, is_off) = word::folded(total, lanes.sum());
-        // Between two loads a reference may have been put that was got after the first.
-        if is_off { LAST } else { whole }
+        // Between two loads references may have been put that were got after the first.
+        let (whole, _) = word::folded(total, lanes.sum());
+        if whole > SATURATED { LAST } else { whole }
     } else {
         total
     };
