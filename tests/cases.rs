@@ -64,7 +64,7 @@ const TABLE: &[(&str, Status)] = &[
     ("G7", test(&["tests/compile_fail/this_kept_beyond_its_owner.rs", "tests/compile_fail/handle_kept_beyond_its_owner.rs"])),
     ("G8", test(&["tests/compile_fail/copies_shared_while_changed.rs", "tests/compile_fail/cell_added_through_a_reference.rs"])),
     ("G9", test(&["tests/cells.rs::threads_that_change_cpus_all_the_time_lose_no_update", "rseq-tests/tests/exact.rs::eight_disturbed_threads_lose_nothing", "tests/batched.rs::a_batched_count_is_exact_when_threads_that_moved_are_done", "tests/counters_disturbed.rs::operations_that_are_moved_before_they_commit_are_carried_once", "rseq-tests/tests/counters.rs::counters_that_are_cut_off_at_any_point_are_exact", "tests/histogram_threads.rs::eight_threads_that_move_lose_no_value_and_no_count_goes_back", "rseq-tests/tests/histograms.rs::histograms_that_are_cut_off_at_any_point_are_exact"])),
-    ("G10", na("no guard, and no counter of guards")),
+    ("G10", test(&["src/refcount/count.rs::a_count_wraps_when_references_are_forgotten"])),
     ("G11", test(&["tests/pool/panics.rs::a_constructor_that_panics_uses_the_capacity_up", "tests/drops.rs::an_initialiser_that_panics_leaves_nothing_behind", "tests/drops.rs::an_initialiser_that_fails_leaves_nothing_behind"])),
     ("H1", test(&["tests/pool/threads.rs::ten_thousand_threads_leave_something_behind", "tests/threads.rs::ten_thousand_threads_leave_nothing_behind"])),
     ("H6", test(&["tests/threads.rs::a_library_that_used_the_crate_is_really_unloaded"])),

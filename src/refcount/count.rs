@@ -88,3 +88,70 @@ impl Count {
         self.lanes.lanes()
     }
 }
+
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests {
+    use super::super::word::{MOST, UNIT};
+    use super::*;
+    use crate::sync::Ordering;
+
+    fn count() -> Count {
+        Count::in_area(Area::global()).unwrap()
+    }
+
+    /// As if so many had been got where this process counts, and none put.
+    fn forget(count: &Count, units: u64) {
+        count.lanes.spill().atomic().fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// G10: references that are forgotten in a loop end in a leak, not in a count that wraps.
+    #[test]
+    fn a_count_wraps_when_references_are_forgotten() {
+        for beyond in [0, 1, 1000] {
+            // Before the kill nobody knows; the fold notices.
+            let early = count();
+            forget(&early, MOST + beyond * UNIT);
+            early.kill().unwrap();
+            forget(&early, (MOST + beyond * UNIT).wrapping_neg());
+            assert!(!early.put() && early.try_get());
+            // And after it, whoever gets the one too many does.
+            let late = count();
+            late.kill().unwrap();
+            forget(&late, MOST + beyond * UNIT - 2 * UNIT);
+            (0..3).for_each(|_| late.get());
+            forget(&late, (MOST + beyond * UNIT).wrapping_neg());
+            for _ in 0..2 {
+                assert!(!late.put(), "the end, of a count that was lost");
+            }
+            assert!(late.try_get());
+        }
+        // One less is counted.
+        let most = count();
+        most.kill().unwrap();
+        forget(&most, MOST - 3 * UNIT);
+        (0..2).for_each(|_| most.get());
+        forget(&most, (MOST - 3 * UNIT).wrapping_neg());
+        assert_eq!([most.put(), most.put(), most.put()], [false, false, true]);
+    }
+
+    /// Unbalanced lanes, and a total that has drifted below its bias.
+    #[test]
+    fn a_count_whose_lanes_have_drifted_ends_early() {
+        for drift in [UNIT, 1 << 40, 1 << 50] {
+            let count = count();
+            forget(&count, drift.wrapping_neg());
+            if count.mode.load(Ordering::Relaxed) == WHOLE {
+                continue;
+            }
+            // Before anything counts there, in sections or otherwise.
+            let cpu = count.lanes.iter_cpus().last().expect("a CPU").1;
+            cpu.atomic().store(drift, Ordering::Relaxed);
+            count.get();
+            assert!(!count.put());
+            assert_eq!(count.references(), 1);
+            count.kill().unwrap();
+            count.get();
+            assert_eq!([count.put(), count.put()], [false, true], "{drift}");
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod peers;
 mod pool;
 mod priority;
 mod raw;
+mod refcount;
 mod sections;
 mod sum;
 mod vectors;
@@ -22,7 +23,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 10] = [
+pub const GROUPS: [&str; 11] = [
     "current_cpu",
     "add",
     "sections",
@@ -33,6 +34,7 @@ pub const GROUPS: [&str; 10] = [
     "priority",
     "histogram",
     "pool",
+    "refcount",
 ];
 
 /// A group's cases, none of them prepared yet.
@@ -70,6 +72,7 @@ pub fn group(name: &str) -> Option<Group> {
         "priority" => (priority::BASELINE, priority::cases()),
         "histogram" => (histogram::BASELINE, histogram::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
+        "refcount" => (refcount::BASELINE, refcount::cases()),
         _ => return None,
     };
     let goals = match name {
@@ -77,6 +80,7 @@ pub fn group(name: &str) -> Option<Group> {
         "counter" => counter::goals(),
         "priority" => priority::goals(),
         "pool" => pool::goals(),
+        "refcount" => refcount::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })

@@ -3,8 +3,8 @@
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
 use corelocal::{
-    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
-    StaticHistogram, per_cpu,
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuArc, PerCpuArcOwner, PerCpuCell,
+    PerCpuRef, PerCpuRefCount, StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
 
@@ -100,6 +100,33 @@ fn hot_pool_get_static() -> Pooled<'static, Object> {
     POOL.get()
 }
 
+type Value = [u64; 8];
+
+#[inline(never)]
+fn hot_arc_clone(arc: &PerCpuArc<Value>) -> PerCpuArc<Value> {
+    arc.clone()
+}
+
+#[inline(never)]
+fn hot_arc_drop(arc: PerCpuArc<Value>) {
+    drop(arc);
+}
+
+#[inline(never)]
+fn hot_refcount_get(count: &PerCpuRefCount) {
+    count.get();
+}
+
+#[inline(never)]
+fn hot_refcount_put(count: &PerCpuRefCount) {
+    count.put();
+}
+
+#[inline(never)]
+fn hot_refcount_try_get(count: &PerCpuRefCount) -> bool {
+    count.try_get()
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -121,6 +148,13 @@ fn main() {
         black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
         std::mem::forget(black_box(hot_pool_get_static()));
     }
+    let owner = PerCpuArcOwner::new([0; 8]);
+    let arc = owner.share();
+    hot_arc_drop(black_box(hot_arc_clone(black_box(&arc))));
+    let count: PerCpuRefCount = PerCpuRefCount::new(|| ());
+    hot_refcount_get(black_box(&count));
+    black_box(hot_refcount_try_get(black_box(&count)));
+    hot_refcount_put(black_box(&count));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
