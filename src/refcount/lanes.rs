@@ -10,11 +10,11 @@ use crate::sys::rseq::{NoFence, Outcome, fence_all};
 /// gives the words up, so nothing here may be looked at after a put but by the last.
 pub(crate) trait Lanes: Copy {
     /// Adds a unit on this CPU's lane: in a section while `mode` says [`SECTIONS`], otherwise by an
-    /// atomic. `Closed`, or `Committed` with what was there.
-    fn get(self, mode: &AtomicUsize) -> Outcome<u64>;
+    /// atomic. Returns what was there, or [`CLOSED`] if nothing was added: see [`counted`].
+    fn get(self, mode: &AtomicUsize) -> u64;
 
     /// The same with a unit less, and what the thread did before is released.
-    fn put(self, mode: &AtomicUsize) -> Outcome<u64>;
+    fn put(self, mode: &AtomicUsize) -> u64;
 
     /// The total.
     fn total(&self) -> &AtomicU64;
@@ -34,16 +34,25 @@ pub(crate) trait Lanes: Copy {
     fn close(self) -> u64;
 }
 
+/// What an addition found, in one word: a section that saw another mode found its lane closed.
+#[inline(always)]
+pub(super) fn counted(outcome: Outcome<u64>) -> u64 {
+    match outcome {
+        Outcome::Committed { value, .. } => value,
+        _ => CLOSED,
+    }
+}
+
 impl<O> Lanes for PerCpuRef<'_, PerCpuCell<u64>, O> {
     #[inline(always)]
-    fn get(self, mode: &AtomicUsize) -> Outcome<u64> {
-        self.add_in_section_while::<false>(UNIT, mode, SECTIONS)
+    fn get(self, mode: &AtomicUsize) -> u64 {
+        counted(self.add_in_section_while::<false>(UNIT, mode, SECTIONS))
     }
 
     #[inline(always)]
-    fn put(self, mode: &AtomicUsize) -> Outcome<u64> {
+    fn put(self, mode: &AtomicUsize) -> u64 {
         // Released: [E70] in a lane without sections, [E71] where the lane is the total.
-        self.add_in_section_while::<true>(UNIT.wrapping_neg(), mode, SECTIONS)
+        counted(self.add_in_section_while::<true>(UNIT.wrapping_neg(), mode, SECTIONS))
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "lanes are reached by address")]
 
 use super::error::KillError;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, counted};
 use super::protocol::{self, SECTIONS};
 use super::word::UNIT;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -82,12 +82,12 @@ impl Way<'_> {
 }
 
 impl Lanes for Way<'_> {
-    fn get(self, mode: &AtomicUsize) -> Outcome<u64> {
-        self.add::<false>(UNIT, mode)
+    fn get(self, mode: &AtomicUsize) -> u64 {
+        counted(self.add::<false>(UNIT, mode))
     }
 
-    fn put(self, mode: &AtomicUsize) -> Outcome<u64> {
-        self.add::<true>(UNIT.wrapping_neg(), mode)
+    fn put(self, mode: &AtomicUsize) -> u64 {
+        counted(self.add::<true>(UNIT.wrapping_neg(), mode))
     }
 
     fn total(&self) -> &AtomicU64 {

@@ -22,7 +22,7 @@ use super::error::KillError;
 use super::lanes::Lanes;
 use super::word::{self, BIAS, END, LAST, NONE, OVER, SATURATED, UNIT};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
-use crate::sys::rseq::{NoFence, Outcome};
+use crate::sys::rseq::NoFence;
 
 /// Lanes count, in sections. The one mode that a section commits in.
 pub(crate) const SECTIONS: usize = 0;
@@ -52,29 +52,29 @@ pub(crate) fn is_live(mode: &AtomicUsize) -> bool {
 /// One reference more, for whoever has one.
 #[inline(always)]
 pub(crate) fn get<L: Lanes>(lanes: L, mode: &AtomicUsize) {
-    match lanes.get(mode) {
-        Outcome::Committed { value, .. } if word::is_lane(value) => {}
-        elsewhere => _ = get_whole(&lanes, elsewhere),
+    let found = lanes.get(mode);
+    if !word::is_lane(found) {
+        get_whole(&lanes, found);
     }
 }
 
 /// One reference more, unless the end has come. Says whether.
 #[inline(always)]
 pub(crate) fn try_get<L: Lanes>(lanes: L, mode: &AtomicUsize) -> bool {
-    match lanes.get(mode) {
-        Outcome::Committed { value, .. } if word::is_lane(value) => true,
-        elsewhere => get_whole(&lanes, elsewhere),
-    }
+    let found = lanes.get(mode);
+    word::is_lane(found) || get_whole(&lanes, found)
 }
 
 /// A get that no lane counted.
 #[cold]
-fn get_whole<L: Lanes>(lanes: &L, outcome: Outcome<u64>) -> bool {
+#[inline(never)]
+fn get_whole<L: Lanes>(lanes: &L, found: u64) -> bool {
     let total = lanes.total();
-    let old = match outcome {
-        Outcome::Committed { value, .. } if word::is_total(value) => value,
+    let old = if word::is_total(found) {
+        found
+    } else {
         // Relaxed: whoever gets has a reference, or an object that came to it with an edge of its own.
-        _ => total.fetch_add(UNIT, Ordering::Relaxed),
+        total.fetch_add(UNIT, Ordering::Relaxed)
     };
     if word::is_beyond(old) {
         // Relaxed: the bit stays, and says nothing of other memory.
@@ -87,20 +87,20 @@ fn get_whole<L: Lanes>(lanes: &L, outcome: Outcome<u64>) -> bool {
 #[inline(always)]
 #[must_use = "somebody has to act at the end"]
 pub(crate) fn put<L: Lanes>(lanes: L, mode: &AtomicUsize) -> bool {
-    match lanes.put(mode) {
-        Outcome::Committed { value, .. } if word::is_lane(value) => false,
-        elsewhere => put_whole(&lanes, elsewhere),
-    }
+    let found = lanes.put(mode);
+    !word::is_lane(found) && put_whole(&lanes, found)
 }
 
 /// A put that no lane counted.
 #[cold]
-fn put_whole<L: Lanes>(lanes: &L, outcome: Outcome<u64>) -> bool {
-    let old = match outcome {
-        Outcome::Committed { value, .. } if word::is_total(value) => value,
+#[inline(never)]
+fn put_whole<L: Lanes>(lanes: &L, found: u64) -> bool {
+    let old = if word::is_total(found) {
+        found
+    } else {
         // Not counted yet, so the words are still there.
         // Release [E71]: pairs with the Acquire in `end`: what this thread did with the object.
-        _ => lanes.total().fetch_sub(UNIT, Ordering::Release),
+        lanes.total().fetch_sub(UNIT, Ordering::Release)
     };
     old == LAST && end(lanes.total())
 }
