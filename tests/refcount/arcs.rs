@@ -60,7 +60,7 @@ fn a_clone_that_is_made_after_the_owner_went_does_not_count() {
 /// owner goes.
 #[test]
 fn arcs_that_travel_free_the_value_early_or_never() {
-    for _ in 0..20 * stress() {
+    for _ in 0..5 * stress() {
         let (value, drops) = Value::new();
         let owner = PerCpuArcOwner::new(value);
         let (to, from) = mpsc::channel::<PerCpuArc<Value>>();

@@ -68,7 +68,7 @@ fn a_closure_that_panics_is_called_again() {
 /// after the last put and before anything else.
 #[test]
 fn a_kill_among_moving_threads_loses_a_reference() {
-    for _ in 0..20 * stress() {
+    for _ in 0..5 * stress() {
         let ends = AtomicUsize::new(0);
         let count = counted(&ends);
         // One for each thread, and one for all of them.
@@ -95,7 +95,7 @@ fn a_kill_among_moving_threads_loses_a_reference() {
 /// Threads that have no reference, and get one only if there is one to get.
 #[test]
 fn what_was_found_in_a_table_lives_after_its_end() {
-    for _ in 0..30 * stress() {
+    for _ in 0..10 * stress() {
         let ends = AtomicUsize::new(0);
         let count = counted(&ends);
         std::thread::scope(|scope| {
