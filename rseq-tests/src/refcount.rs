@@ -193,14 +193,14 @@ impl Run {
         }
         let mut hands: [Option<Held>; HANDS] = [const { None }; HANDS];
         let wanted = 1 + (random() >> 20) as usize % HANDS;
-        for at in 0..wanted {
+        for hand in &mut hands[..wanted] {
             let one = if random() & 1 << 30 == 0 {
                 current.again()
             } else {
                 Held::new(self.fixed.clone())
             };
             one.look();
-            hands[at] = Some(one);
+            *hand = Some(one);
         }
         let first = random() as usize % HANDS;
         for at in 0..HANDS {
