@@ -101,6 +101,6 @@ mod tests {
         // More were got and forgotten than can be counted; as many as look like fewer than none.
         assert!(folded(start, MOST).1 && folded(start, BIAS).1 && folded(start, 3 << 61).1);
         assert!(folded(start, UNIT.wrapping_neg()).1, "one more put than got");
-        assert_eq!(folded(start, MOST - 2 * UNIT), (MOST - UNIT | TOTAL, false));
+        assert_eq!(folded(start, MOST - 2 * UNIT), ((MOST - UNIT) | TOTAL, false));
     }
 }

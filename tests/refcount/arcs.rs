@@ -14,7 +14,7 @@ fn the_value_is_dropped_before_its_last_reference() {
     let (value, drops) = Value::new();
     let owner = PerCpuArcOwner::new(value);
     let arcs: Vec<PerCpuArc<Value>> = (0..10).map(|_| owner.share()).collect();
-    let more: Vec<_> = arcs.iter().cloned().collect();
+    let more = arcs.to_vec();
     assert_eq!((owner.references(), count(&drops)), (21, 0));
     drop(arcs);
     assert_eq!((owner.references(), count(&drops)), (11, 0));
