@@ -64,7 +64,7 @@ fn hot_path(code: &Code, entry: u64, section: &Descriptor) -> Option<Vec<u64>> {
 }
 
 /// The functions of `hot-paths`.
-const FUNCTIONS: [&str; 21] = [
+const FUNCTIONS: [&str; 23] = [
     "hot_add",
     "hot_add_byte",
     "hot_add_on",
@@ -85,6 +85,8 @@ const FUNCTIONS: [&str; 21] = [
     "hot_refcount_get",
     "hot_refcount_put",
     "hot_refcount_try_get",
+    "hot_rwlock_leave",
+    "hot_rwlock_read",
     "hot_swap",
 ];
 

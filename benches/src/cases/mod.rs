@@ -14,7 +14,9 @@ mod peers;
 mod pool;
 mod priority;
 mod raw;
+mod reclaim;
 mod refcount;
+mod rwlock;
 mod sections;
 mod sum;
 mod vectors;
@@ -23,7 +25,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 11] = [
+pub const GROUPS: [&str; 13] = [
     "current_cpu",
     "add",
     "sections",
@@ -35,6 +37,8 @@ pub const GROUPS: [&str; 11] = [
     "histogram",
     "pool",
     "refcount",
+    "reclaim",
+    "rwlock",
 ];
 
 /// A group's cases, none of them prepared yet.
@@ -73,6 +77,8 @@ pub fn group(name: &str) -> Option<Group> {
         "histogram" => (histogram::BASELINE, histogram::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
         "refcount" => (refcount::BASELINE, refcount::cases()),
+        "reclaim" => (reclaim::BASELINE, reclaim::cases()),
+        "rwlock" => (rwlock::BASELINE, rwlock::cases()),
         _ => return None,
     };
     let goals = match name {
@@ -81,6 +87,7 @@ pub fn group(name: &str) -> Option<Group> {
         "priority" => priority::goals(),
         "pool" => pool::goals(),
         "refcount" => refcount::goals(),
+        "rwlock" => rwlock::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })

@@ -2,11 +2,13 @@
 
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
+use corelocal::rwlock::ReadGuard;
 use corelocal::{
     BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuArc, PerCpuArcOwner, PerCpuCell,
-    PerCpuRef, PerCpuRefCount, StaticCounter, StaticHistogram, per_cpu,
+    PerCpuRef, PerCpuRefCount, PerCpuRwLock, StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
+use std::sync::PoisonError;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
 
@@ -127,6 +129,16 @@ fn hot_refcount_try_get(count: &PerCpuRefCount) -> bool {
     count.try_get()
 }
 
+#[inline(never)]
+fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> ReadGuard<'_, Object> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[inline(never)]
+fn hot_rwlock_leave(guard: ReadGuard<'_, Object>) {
+    drop(guard);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -157,6 +169,8 @@ fn main() {
     hot_refcount_get(black_box(&count));
     black_box(hot_refcount_try_get(black_box(&count)));
     hot_refcount_put(black_box(&count));
+    let lock = PerCpuRwLock::new([0; 8]);
+    hot_rwlock_leave(black_box(hot_rwlock_read(black_box(&lock))));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
