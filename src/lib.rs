@@ -41,6 +41,7 @@ pub mod histogram;
 pub mod pool;
 #[cfg(feature = "epoch")]
 pub mod reclaim;
+pub mod refcount;
 #[cfg(feature = "std")]
 pub mod ring;
 #[cfg(feature = "std")]
@@ -78,6 +79,8 @@ pub use pool::{PerCpuPool, StaticPool};
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
 #[cfg(feature = "epoch")]
 pub use reclaim::AtomicPerCpu;
+#[cfg(feature = "std")]
+pub use refcount::{PerCpuArc, PerCpuArcOwner, PerCpuRefCount};
 #[cfg(all(feature = "std", not(corelocal_loom)))]
 pub use ring::PerCpuRing;
 #[cfg(feature = "std")]

@@ -7,6 +7,8 @@ pub use crate::pool::model::{Head, Lane, Place, PoolLists};
 pub use crate::ring::model::{RingLane, RingLanes};
 pub use crate::rwlock::model::MachineGate;
 
+pub use crate::refcount::model::{RefCount, Who};
+
 use crate::once::OncePtr;
 use crate::sys::memory;
 use core::ptr::NonNull;

@@ -9,6 +9,7 @@
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * `pools`: how to use a pool, and when not to (feature `pool`).
 //! * `rings`: how to trace with a ring a CPU, and when not to.
+//! * `refcounts`: how to use a reference count, and when not to (feature `std`).
 //! * `reclaim`: objects that are replaced while they are read, and when not to (feature `epoch`).
 //! * [`reader_locks`]: when a reader lock is wanted, what it promises, and when not to use it.
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
@@ -50,6 +51,10 @@ pub mod reader_locks {}
 #[cfg(feature = "pool")]
 #[doc = include_str!("pools.md")]
 pub mod pools {}
+
+#[cfg(feature = "std")]
+#[doc = include_str!("refcounts.md")]
+pub mod refcounts {}
 
 #[cfg(all(feature = "epoch", not(corelocal_loom)))]
 #[doc = include_str!("reclaim.md")]

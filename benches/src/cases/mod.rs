@@ -15,6 +15,7 @@ mod pool;
 mod priority;
 mod raw;
 mod reclaim;
+mod refcount;
 mod ring;
 mod rwlock;
 mod sections;
@@ -25,7 +26,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 13] = [
+pub const GROUPS: [&str; 14] = [
     "current_cpu",
     "add",
     "sections",
@@ -37,6 +38,7 @@ pub const GROUPS: [&str; 13] = [
     "histogram",
     "pool",
     "ring",
+    "refcount",
     "reclaim",
     "rwlock",
 ];
@@ -77,6 +79,7 @@ pub fn group(name: &str) -> Option<Group> {
         "histogram" => (histogram::BASELINE, histogram::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
         "ring" => (ring::BASELINE, ring::cases()),
+        "refcount" => (refcount::BASELINE, refcount::cases()),
         "reclaim" => (reclaim::BASELINE, reclaim::cases()),
         "rwlock" => (rwlock::BASELINE, rwlock::cases()),
         _ => return None,
@@ -87,6 +90,7 @@ pub fn group(name: &str) -> Option<Group> {
         "priority" => priority::goals(),
         "pool" => pool::goals(),
         "ring" => ring::goals(),
+        "refcount" => refcount::goals(),
         "rwlock" => rwlock::goals(),
         _ => Vec::new(),
     };

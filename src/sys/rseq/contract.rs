@@ -142,12 +142,12 @@ pub mod update {
 /// lane = the CPU this thread is on       -> Nowhere if that is not a CPU lane
 ///                                           (expected-CPU form: Moved if it is not that CPU)
 /// guarded form: load *guard              -> Closed if that is not the expected value
+///                                           (by atomics: unless the guard is for sections alone)
 /// p = pointer + lane * S::BYTES
 /// ```
 ///
-/// What follows is written with each; `commit` marks the last step, after which the operation is
-/// done and before which it is not. A store that is not the commit goes to memory that nobody
-/// else looks at before the commit. Being cut off: `Aborted`.
+/// What follows is written with each. The operation is done with its last step, `commit`, and not
+/// before; its other stores are to what nobody looks at until then. Being cut off: `Aborted`.
 ///
 /// # Safety of every method
 ///

@@ -149,7 +149,7 @@ pub use contract::{
     Anchor, Anchored, Contract, Copied, Guard, Outcome, Stack, Stride, Words, update,
 };
 pub use fence::{NoFence, can_fence, fence_all, fence_cpu};
-pub use form::{Any, At, Form, HERE, On, Part, While, on};
+pub use form::{Any, At, Form, HERE, InSections, On, Part, While, on};
 pub use inject::Points;
 #[cfg(feature = "testing")]
 pub use inject::{Disturbance, hold};
