@@ -24,6 +24,7 @@
 //! | [`layout`] | where the per-CPU state lies: L0, L1b, L2, L3 behind one set of accessors |
 //! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
 //! | [`ops`] | the walks |
+//! | [`bandwidth`] | quotas: pools, throttling, distribution, in virtual time |
 //! | [`measure`] | the harness: runs, samples, intervals |
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
@@ -33,6 +34,7 @@
 //! which lines a walk touches and how it finds them.
 
 pub mod advise;
+pub mod bandwidth;
 pub mod cli;
 pub mod layout;
 pub mod link;
