@@ -184,12 +184,12 @@ fn check_pool<L: Layout>(at: At<'_, L>, group: usize, local: i64, used: u64) -> 
     let pool = at.pool(group);
     let runtime = pool.runtime.get();
     let added = pool.ledger.minted + pool.ledger.given;
-    ensure(runtime + local == added - used as i64, "runtime was lost or made of nothing")?;
-    ensure(runtime >= 0, "the pool owes")?;
     if is_limited(&pool) {
         ensure(pool.ledger.granted <= pool::most(&pool), "more was granted than quota and burst")?;
         ensure(pool.runtime_snap.get() <= pool::most(&pool), "a refill exceeds quota and burst")?;
     }
+    ensure(runtime + local == added - used as i64, "runtime was lost or made of nothing")?;
+    ensure(runtime >= 0, "the pool owes")?;
     let most = at.control.model.cpus().count() + 1;
     let keys = list::keys(&pool.throttled, most, |key| throttle::node(at, group, key));
     for &key in &keys {
