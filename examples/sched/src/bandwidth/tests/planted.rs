@@ -250,7 +250,7 @@ fn a_changed_word_is_seen() {
         ];
         for (semantics, hand, expected) in hands {
             // The second group's task runs; the first is throttled.
-            let model = model::<L>(&tree(&[(0, Some((2, 50))), (0, None)]), 1);
+            let model = model::<L>(&tree(&[(0, Some((2, 500))), (0, None)]), 1);
             let mut machine = Machine::new(&model, Settings::new(semantics));
             machine.spawn(cpu(0), 1, Behaviour::BUSY, 0);
             machine.spawn(cpu(0), 2, Behaviour::BUSY, 0);
@@ -261,7 +261,7 @@ fn a_changed_word_is_seen() {
             machine.run(4 * MS).unwrap();
             check(machine.control()).unwrap();
             hand(&mut machine.control().lock(cpu(0)));
-            let said = check(machine.control()).unwrap_err();
+            let said = check(machine.control()).err().unwrap_or_default();
             assert!(said.contains(expected), "{semantics:?}: {said:?}, not {expected:?}");
         }
     }
