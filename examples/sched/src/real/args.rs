@@ -1,5 +1,6 @@
 //! Arguments of `sched real`.
 
+use super::plan::TOP_SHARES;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,6 +16,10 @@ pub struct RealArgs {
     /// Runs of the model, each with other phases of the periods' timers; the table has their mean.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
+    /// The weight of the topmost group against all other programs, as in `cpu.shares`. With the
+    /// default they hardly get to run meanwhile.
+    #[arg(long, default_value_t = TOP_SHARES, value_parser = clap::value_parser!(u64).range(1024..=TOP_SHARES))]
+    pub shares: u64,
     /// Where to make the groups; by default where the cpu controller is mounted.
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! The kernel's groups, which are removed when their value goes, however that comes about.
 
 use super::place::{Missing, Place, Version};
-use super::plan::{Plan, Planned};
+use super::plan::{Plan, Planned, TOP_SHARES};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ const PREFIX: &str = "sched-model-";
 pub struct Groups {
     /// In the order of the plan, the topmost first.
     dirs: Vec<PathBuf>,
-    version: Version,
+    /// The group of the process that watches, and where it came from.
+    watch: Option<(PathBuf, PathBuf)>,
 }
 
 impl Groups {
@@ -26,7 +27,7 @@ impl Groups {
     /// [`Missing::Refused`] with the first directory or file that was refused; what had been made
     /// is gone again.
     pub fn make(place: &Place, plan: &Plan) -> Result<Self, Missing> {
-        let mut groups = Self { dirs: Vec::new(), version: place.version };
+        let mut groups = Self { dirs: Vec::new(), watch: None };
         let name = format!("{PREFIX}{}", std::process::id());
         if place.version == Version::V2 {
             enable(&place.dir)?;
@@ -45,6 +46,12 @@ impl Groups {
             if place.version == Version::V2 && is_inner {
                 enable(&groups.dirs[index])?;
             }
+        }
+        if let Some(home) = &place.home {
+            let dir = place.dir.join(format!("{name}-watch"));
+            fs::create_dir(&dir).map_err(|error| Missing::Refused(dir.clone(), error))?;
+            groups.watch = Some((dir.clone(), home.clone()));
+            weigh(place.version, &dir, TOP_SHARES)?;
         }
         Ok(groups)
     }
@@ -65,25 +72,51 @@ impl Groups {
     ///
     /// One line that names the file.
     pub fn add(&self, index: usize, process: u32) -> Result<(), String> {
-        let file = self.dirs[index].join("cgroup.procs");
-        fs::write(&file, process.to_string())
-            .map_err(|error| format!("{}: {error}", file.display()))
+        enter(&self.dirs[index], process)
     }
 
-    /// Which version's files they have.
-    pub fn version(&self) -> Version {
-        self.version
+    /// Moves this process into a group of great weight, or it would wait for its turn behind the
+    /// loops that it watches. It leaves when the groups go.
+    ///
+    /// # Errors
+    ///
+    /// One line that names the file.
+    pub fn watch(&self) -> Result<(), String> {
+        self.watch.as_ref().map_or(Ok(()), |(dir, _)| enter(dir, std::process::id()))
+    }
+
+    /// Removes the groups; says what went wrong, if something did.
+    pub fn remove(mut self) -> Option<String> {
+        self.remove_all()
+    }
+
+    fn remove_all(&mut self) -> Option<String> {
+        let mut error = None;
+        if let Some((dir, home)) = self.watch.take() {
+            error = enter(&home, std::process::id()).and_then(|()| removed(&dir)).err();
+        }
+        for dir in core::mem::take(&mut self.dirs).into_iter().rev() {
+            error = removed(&dir).err().or(error);
+        }
+        error
     }
 }
 
 impl Drop for Groups {
     fn drop(&mut self) {
-        for dir in self.dirs.iter().rev() {
-            if let Err(error) = remove(dir) {
-                eprintln!("sched: {}: {error}: it is left behind", dir.display());
-            }
+        if let Some(error) = self.remove_all() {
+            eprintln!("sched: {error}");
         }
     }
+}
+
+fn enter(dir: &Path, process: u32) -> Result<(), String> {
+    let file = dir.join("cgroup.procs");
+    fs::write(&file, process.to_string()).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn removed(dir: &Path) -> Result<(), String> {
+    remove(dir).map_err(|error| format!("{}: {error}: it is left behind", dir.display()))
 }
 
 /// Hands the controller down to a group's children.
@@ -92,23 +125,23 @@ fn enable(dir: &Path) -> Result<(), Missing> {
 }
 
 fn limit(version: Version, dir: &Path, group: &Planned) -> Result<(), Missing> {
+    weigh(version, dir, group.shares)?;
+    let Some(quota) = group.quota else { return Ok(()) };
     match version {
         Version::V1 => {
-            write(dir, "cpu.shares", &group.shares.to_string())?;
-            if let Some(quota) = group.quota {
-                write(dir, "cpu.cfs_period_us", &group.period.to_string())?;
-                write(dir, "cpu.cfs_quota_us", &quota.to_string())?;
-            }
-            Ok(())
+            write(dir, "cpu.cfs_period_us", &group.period.to_string())?;
+            write(dir, "cpu.cfs_quota_us", &quota.to_string())
         }
+        Version::V2 => write(dir, "cpu.max", &format!("{quota} {}", group.period)),
+    }
+}
+
+fn weigh(version: Version, dir: &Path, shares: u64) -> Result<(), Missing> {
+    match version {
+        Version::V1 => write(dir, "cpu.shares", &shares.to_string()),
+        // 100 is what 1024 shares are.
         Version::V2 => {
-            // 100 is what 1024 shares are.
-            let weight = (group.shares * 100 / 1024).clamp(1, 10_000);
-            write(dir, "cpu.weight", &weight.to_string())?;
-            match group.quota {
-                Some(quota) => write(dir, "cpu.max", &format!("{quota} {}", group.period)),
-                None => Ok(()),
-            }
+            write(dir, "cpu.weight", &(shares * 100 / 1024).clamp(1, 10_000).to_string())
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn compare(args: &RealArgs, say: impl Fn(&str)) -> Result<Outcome, String> {
         Err(missing) => return Ok(Outcome::Skipped(missing)),
     };
     let cpus = spin::allowed().map_err(|error| format!("CPUs of this process: {error}"))?;
-    let plan = Plan::small(cpus.len().min(2));
+    let plan = Plan::small(cpus.len().min(2), args.shares);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))
@@ -71,7 +71,9 @@ pub fn compare(args: &RealArgs, say: impl Fn(&str)) -> Result<Outcome, String> {
     };
     say(&format!("{} groups in {}", plan.groups.len(), groups.top().display()));
     let measured = measure(args, &place, &plan, &groups, &cpus, &stop)?;
-    drop(groups);
+    if let Some(error) = groups.remove() {
+        return Err(error);
+    }
     let settings = predict::settings(args.hz);
     say("the model");
     let predicted = predict::predict(&plan, &settings, WARM_UP, measured.lasted, args.seeds)?;
@@ -106,6 +108,7 @@ fn measure(
     stop: &AtomicBool,
 ) -> Result<Measured, String> {
     let mut spinners = spin::start(plan, groups, cpus)?;
+    groups.watch()?;
     spinners.go()?;
     wait(WARM_UP, stop)?;
     let look = |spinners: &spin::Spinners| -> Result<Vec<Stat>, String> {
@@ -154,7 +157,7 @@ fn wait(long: Duration, stop: &AtomicBool) -> Result<(), String> {
         if left.is_zero() {
             return Ok(());
         }
-        std::thread::sleep(left.min(Duration::from_millis(20)));
+        std::thread::sleep(left.min(Duration::from_millis(50)));
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Place {
     pub dir: PathBuf,
     /// Its version.
     pub version: Version,
+    /// This process's own group in the hierarchy, if it is known.
+    pub home: Option<PathBuf>,
 }
 
 impl Place {
@@ -68,17 +70,41 @@ impl fmt::Display for Missing {
 ///
 /// [`Missing`].
 pub fn find(dir: Option<&Path>, mounts: Option<&Path>) -> Result<Place, Missing> {
+    let file = mounts.unwrap_or(Path::new("/proc/mounts"));
+    let text = fs::read_to_string(file);
     if let Some(dir) = dir {
         let version = version_of(dir).ok_or_else(|| Missing::NotACgroup(dir.to_owned()))?;
-        return Ok(Place { dir: dir.to_owned(), version });
+        let mounts = cgroups(&text.unwrap_or_default());
+        let mount = mounts.into_iter().find(|mount| dir.starts_with(mount));
+        let home = mount.and_then(|mount| home(&mount, version));
+        return Ok(Place { dir: dir.to_owned(), version, home });
     }
-    let file = mounts.unwrap_or(Path::new("/proc/mounts"));
-    let text = fs::read_to_string(file).map_err(|error| Missing::Mounts(file.to_owned(), error))?;
+    let text = text.map_err(|error| Missing::Mounts(file.to_owned(), error))?;
     let found = cgroups(&text).into_iter().find_map(|dir| {
         let version = version_of(&dir)?;
-        Some(Place { dir, version })
+        let home = home(&dir, version);
+        Some(Place { dir, version, home })
     });
     found.ok_or(Missing::Controller)
+}
+
+/// This process's group below a mount.
+fn home(mount: &Path, version: Version) -> Option<PathBuf> {
+    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
+    Some(mount.join(own(&text, version)?))
+}
+
+/// The path, from the hierarchy's root, that the text of `/proc/PID/cgroup` has.
+pub fn own(text: &str, version: Version) -> Option<&str> {
+    text.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_it = match version {
+            Version::V1 => controllers.split(',').any(|name| name == "cpu"),
+            Version::V2 => controllers.is_empty(),
+        };
+        is_it.then(|| path.trim_start_matches('/'))
+    })
 }
 
 /// The mount points of hierarchies that may have the controller: v1 with the option `cpu`, and v2.

@@ -28,13 +28,14 @@ pub struct Plan {
     pub cpus: usize,
 }
 
-/// The weight of the topmost group: all other programs together shall not be noticed. In v1 the most
-/// that `cpu.shares` takes.
+/// The most that `cpu.shares` takes, for a topmost group beside which all other programs are hardly
+/// noticed.
 pub const TOP_SHARES: u64 = 262_144;
 
 impl Plan {
-    /// Three levels, six groups, quotas inside and at leaves, on one CPU or two.
-    pub fn small(cpus: usize) -> Self {
+    /// Three levels, six groups, quotas inside and at leaves, on one CPU or two; `shares` is the
+    /// topmost group's weight.
+    pub fn small(cpus: usize, shares: u64) -> Self {
         let all: Vec<usize> = (0..cpus).collect();
         let scale = cpus as u64;
         let group = |name, parent, shares, quota, period| Planned {
@@ -46,7 +47,7 @@ impl Plan {
             loops: Vec::new(),
         };
         let mut groups = vec![
-            group("top", 0, TOP_SHARES, None, 100_000),
+            group("top", 0, shares, None, 100_000),
             group("a", 1, 1024, None, 100_000),
             // A leaf's quota, for all of its CPUs.
             group("a1", 2, 1024, Some(15_000 * scale), 100_000),

@@ -17,6 +17,14 @@ fn mounts_are_searched_for_a_hierarchy_with_the_controller() {
 }
 
 #[test]
+fn the_own_group_is_found_in_either_version() {
+    let text = "4:memory:/m\n2:cpuset:/s\n1:cpu,cpuacct:/a/b:c\n0::/user.slice\n";
+    assert_eq!(place::own(text, Version::V1), Some("a/b:c"));
+    assert_eq!(place::own(text, Version::V2), Some("user.slice"));
+    assert_eq!(place::own("2:cpuset:/s\n", Version::V1), None);
+}
+
+#[test]
 fn what_is_missing_is_said_in_one_line() {
     let root = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
@@ -48,10 +56,10 @@ fn what_is_missing_is_said_in_one_line() {
 #[test]
 fn a_refused_group_is_named_and_nothing_is_left() {
     let root = tempfile::tempdir().unwrap();
-    let plan = Plan::small(2);
+    let plan = Plan::small(2, 1024);
     let taken = root.path().join(format!("sched-model-{}", std::process::id()));
     fs::create_dir(&taken).unwrap();
-    let place = Place { dir: root.path().to_owned(), version: Version::V1 };
+    let place = Place { dir: root.path().to_owned(), version: Version::V1, home: None };
     let said = Groups::make(&place, &plan).unwrap_err().to_string();
     assert!(said.contains("sched-model-") && said.contains("File exists"), "{said}");
     assert!(said.contains("root and a writable cgroup are needed"), "{said}");
@@ -99,7 +107,7 @@ fn a_release_has_its_semantics() {
 /// The closed form: each limited group gets its quota, the rest goes to who has none.
 #[test]
 fn the_model_gives_the_plan_what_can_be_said_beforehand() {
-    let plan = Plan::small(2);
+    let plan = Plan::small(2, 1024);
     assert!((plan.demand() - 1.0).abs() < 1e-9);
     let second = Duration::from_secs(1);
     for semantics in [Semantics::EntityRemoved, Semantics::TasksDeferred] {
@@ -117,7 +125,7 @@ fn the_model_gives_the_plan_what_can_be_said_beforehand() {
 #[test]
 fn the_groups_are_gone_after_a_panic() {
     let Ok(place) = find(None, None) else { return };
-    let plan = Plan::small(1);
+    let plan = Plan::small(1, 1024);
     let made = std::sync::Mutex::new(None);
     let panicked = std::panic::catch_unwind(|| {
         let Ok(groups) = Groups::make(&place, &plan) else { return };

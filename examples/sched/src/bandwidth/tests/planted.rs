@@ -185,7 +185,7 @@ fn a_group_that_asks_through_curr_overruns_its_limit() {
 fn a_changed_word_is_seen() {
     type Hand<L> = fn(&mut Cpu<'_, L>);
     fn case<L: Layout>() {
-        let hands: [(Semantics, Hand<L>, &str); 11] = [
+        let hands: [(Semantics, Hand<L>, &str); 12] = [
             (
                 TasksDeferred,
                 |held| held.at().cfs(1).throttle_count().add(1),
@@ -245,12 +245,18 @@ fn a_changed_word_is_seen() {
             (
                 EntityRemoved,
                 |held| crate::model::leaf::remove(held.at().rq, held.at().cfs(0)),
+                "a queue with load is not listed",
+            ),
+            (
+                EntityRemoved,
+                |held| crate::model::leaf::push_back(held.at().rq, held.at().cfs(4)),
                 "is listed without its parent",
             ),
         ];
         for (semantics, hand, expected) in hands {
             // The second group's task runs; the first is throttled.
-            let model = model::<L>(&tree(&[(0, Some((2, 500))), (0, None)]), 1);
+            let limits = [(0, Some((2, 500))), (0, None), (0, None), (3, None)];
+            let model = model::<L>(&tree(&limits), 1);
             let mut machine = Machine::new(&model, Settings::new(semantics));
             machine.spawn(cpu(0), 1, Behaviour::BUSY, 0);
             machine.spawn(cpu(0), 2, Behaviour::BUSY, 0);
