@@ -29,6 +29,11 @@ pub(super) fn update<L: Layout>(at: At<'_, L>, state: &mut State) {
         }
     }
     for above in at.path(group) {
+        let least = state.ready[above].iter().map(|&entity| vruntime(state, entity)).min();
+        let floor = &mut state.vruntime[above].1;
+        *floor = max(*floor, least.unwrap_or(0));
+    }
+    for above in at.path(group) {
         throttle::charge(at, state, above, delta);
     }
 }
@@ -68,19 +73,22 @@ pub(super) fn stop<L: Layout>(at: At<'_, L>, state: &mut State) {
 }
 
 /// The task that has run least, by weight at each level.
-fn pick(state: &mut State) -> Option<TaskId> {
+fn pick(state: &State) -> Option<TaskId> {
     let mut group = 0;
     loop {
-        let vruntime = |entity: &Entity| match *entity {
-            Entity::Task(id) => state.tasks[&id].vruntime,
-            Entity::Group(child) => state.vruntime[child].0,
-        };
-        let least = *state.ready[group].iter().min_by_key(|&entity| vruntime(entity))?;
-        state.vruntime[group].1 = max(state.vruntime[group].1, vruntime(&least));
-        match least {
+        let least = state.ready[group].iter().min_by_key(|&&entity| vruntime(state, entity))?;
+        match *least {
             Entity::Task(id) => return Some(id),
             Entity::Group(child) => group = child,
         }
+    }
+}
+
+/// What an entity has run, by its weight.
+fn vruntime(state: &State, entity: Entity) -> u64 {
+    match entity {
+        Entity::Task(id) => state.tasks[&id].vruntime,
+        Entity::Group(child) => state.vruntime[child].0,
     }
 }
 

@@ -18,7 +18,7 @@ pub struct RealArgs {
     pub seeds: u64,
     /// The weight of the topmost group against all other programs, as in `cpu.shares`. With the
     /// default they hardly get to run meanwhile.
-    #[arg(long, default_value_t = TOP_SHARES, value_parser = clap::value_parser!(u64).range(1024..=TOP_SHARES))]
+    #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u64).range(1024..=TOP_SHARES))]
     pub shares: u64,
     /// Where to make the groups; by default where the cpu controller is mounted.
     #[arg(long, value_name = "DIR")]
