@@ -86,16 +86,22 @@ fields! {
         nr_queued: U32,
         h_nr_queued: U32,
         h_nr_runnable: U32,
+        h_nr_idle: U32,
         curr: U64,
         avg: SchedAvg,
         removed: Removed,
         last_update_tg_load_avg: U64,
         tg_load_avg_contrib: U64,
         propagate: I64,
+        prop_runnable_sum: I64,
+        h_load: U64,
+        last_h_load_update: U64,
+        h_load_next: U64,
         rq: U64,
         on_list: I32,
         leaf_cfs_rq_list: LeafLinks<Self>,
         tg: U64,
+        idle: I32,
         runtime_enabled: I32,
         runtime_remaining: I64,
         throttled_pelt_idle: U64,
@@ -135,9 +141,15 @@ pub trait LaterFields {
         None
     }
 
-    /// The field `h_curr`, since the pick is flat.
+    /// The field `h_curr`, since the pick is flat: the entity on the way to the running task.
     #[inline(always)]
     fn h_curr(&self) -> Option<&U64> {
+        None
+    }
+
+    /// The field `tg_runnable_avg_contrib`, as old: what this queue has reported to its group.
+    #[inline(always)]
+    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
         None
     }
 }
@@ -162,5 +174,5 @@ later! {
     v6_14::CfsRq {}
     reorder::CfsRq {}
     v7_2::CfsRq { throttled_limbo_list: ListHead }
-    v7_3::CfsRq { throttled_limbo_list: ListHead, h_curr: U64 }
+    v7_3::CfsRq { throttled_limbo_list: ListHead, h_curr: U64, tg_runnable_avg_contrib: U64 }
 }

@@ -72,12 +72,13 @@ pub struct TaskGroup<R> {
     pub bandwidth: Bandwidth,
 }
 
-/// The sum of the CPUs' loads.
+/// The sum of the CPUs' loads, and of their runnable averages, which Linux 7.3 put beside it.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct LoadAvg(pub U64);
+pub struct LoadAvg(pub U64, pub U64);
 
-/// Indices of the neighbours in the tree; [`TreeLinks::NONE`] where there is none.
+/// Indices of the neighbours in the tree, [`TreeLinks::NONE`] where there is none; and what the
+/// group's release asks.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct TreeLinks {
@@ -87,11 +88,18 @@ pub struct TreeLinks {
     pub sibling: U32,
     /// The first child.
     pub child: U32,
+    /// Not 0 from the moment when the group's queues left the leaf lists for good.
+    pub dead: U32,
+    /// Tasks in the group, queued or not, and new children: it is not released before they are
+    /// gone. [`TreeLinks::CLOSED`] when it is being released.
+    pub tasks: U32,
 }
 
 impl TreeLinks {
     /// No neighbour.
     pub const NONE: u32 = u32::MAX;
+    /// In `tasks`: nobody can join any more.
+    pub const CLOSED: u32 = u32::MAX;
 }
 
 impl<R> TaskGroup<R> {
