@@ -1,6 +1,7 @@
 //! Each rule by a scene made for it, in every layout; random scenes against the checks; and each
 //! check against a fault that was planted for it.
 
+mod changes;
 mod planted;
 mod random;
 mod rules;
@@ -8,6 +9,7 @@ mod rules;
 use super::*;
 use crate::layout::{L0, L1b, L2, L3, Layout, Order};
 use crate::model::Model;
+use crate::structs::CfsRqFields;
 use crate::structs::recorded::{Line, Recording};
 use crate::structs::{reorder::Reorder, v6_14::V6_14, v7_2::V7_2, v7_3::V7_3};
 use crate::tree::{Group, Limits, Tree};
@@ -42,6 +44,34 @@ fn model<L: Layout>(tree: &Tree, cpus: u32) -> Model<L> {
 
 fn cpu(id: u32) -> CpuId {
     CpuId::new(id)
+}
+
+/// One busy task of the last group on each CPU, for `ms` milliseconds.
+fn busy<'m, L: Layout>(model: &'m Model<L>, semantics: Semantics, ms: u64) -> Machine<'m, L> {
+    let mut machine = Machine::new(model, Settings::new(semantics));
+    for cpu in model.cpus() {
+        machine.spawn(cpu, model.groups().len() - 1, Behaviour::BUSY, 0);
+    }
+    machine.run(ms * MS).unwrap();
+    check(machine.control()).unwrap();
+    machine
+}
+
+/// For charges by hand: a debt is noticed late.
+fn patient(semantics: Semantics) -> Settings {
+    Settings { tick: 50 * MS, ..Settings::new(semantics) }
+}
+
+fn remaining<L: Layout>(control: &Control<'_, L>, on: u32, group: usize) -> i64 {
+    control.lock(cpu(on)).at().cfs(group).runtime_remaining().get()
+}
+
+fn throttled<L: Layout>(control: &Control<'_, L>, on: u32, group: usize) -> bool {
+    control::is_throttled(control.lock(cpu(on)).at().cfs(group))
+}
+
+fn pool<L: Layout>(control: &Control<'_, L>, group: usize) -> i64 {
+    control.lock(cpu(0)).at().pool(group).runtime.get()
 }
 
 /// Calls `$body` with `L` being each layout of each kernel, two of them recorded.
