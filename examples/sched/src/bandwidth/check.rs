@@ -89,7 +89,7 @@ fn check_queue<L: Layout>(at: At<'_, L>, state: &State, group: usize) -> Checked
     ensure(cfs.load().weight.get() == load, "the load is not the sum of the weights")?;
     let removed = at.semantics() == Semantics::EntityRemoved;
     if let (Some(se), Some(parent)) = (at.se(group), at.parent(group)) {
-        let belongs = !state.ready[group].is_empty() && !(removed && is_throttled(cfs));
+        let belongs = !(state.ready[group].is_empty() || removed && is_throttled(cfs));
         ensure((se.on_rq().get() != 0) == belongs, "the entity is queued wrongly or missing")?;
         let is_there = state.ready[parent].contains(&Entity::Group(group));
         ensure(is_there == belongs, "the entity is not where it is marked to be")?;
