@@ -33,8 +33,8 @@
 //! | [`real`] | the model of quotas beside this machine's kernel |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
-//! The walks run no task; [`bandwidth`] has tasks in virtual time. What the walks keep is what the kernel's series of 2025 changed:
-//! which lines a walk touches and how it finds them.
+//! The walks run no task; [`bandwidth`] has tasks in virtual time. What the walks keep is what the
+//! kernel's series of 2025 changed: which lines a walk touches and how it finds them.
 
 pub mod advise;
 pub mod bandwidth;
