@@ -3,6 +3,7 @@
 use crate::advise::Subject;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::real::RealArgs;
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::trace;
@@ -37,6 +38,8 @@ pub enum Command {
     Rt(RtArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
+    /// Run busy loops in groups with quotas under this machine's kernel, and in the model.
+    Real(RealArgs),
 }
 
 /// Arguments of `sched tree`.

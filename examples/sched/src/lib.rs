@@ -10,6 +10,7 @@
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
+//! cargo run --release -p sched -- real                       # quotas: this kernel beside the model
 //! ```
 //!
 //! The rooms, each using those above it only:
@@ -25,15 +26,18 @@
 //! | [`model`] | a tree in a layout: groups under an epoch, creation and release, leaf lists, tasks, invariants |
 //! | [`load`] | load tracking, a group's weight on each CPU, load as seen from the root |
 //! | [`ops`] | the walks |
+//! | [`bandwidth`] | quotas: pools, throttling, distribution, in virtual time |
 //! | [`measure`] | the harness: runs, samples, intervals |
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
+//! | [`real`] | the model of quotas beside this machine's kernel |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
-//! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
-//! which lines a walk touches and how it finds them.
+//! The walks run no task; [`bandwidth`] has tasks in virtual time. What the walks keep is what the
+//! kernel's series of 2025 changed: which lines a walk touches and how it finds them.
 
 pub mod advise;
+pub mod bandwidth;
 pub mod cli;
 pub mod layout;
 pub mod link;
@@ -42,6 +46,7 @@ pub mod map;
 pub mod measure;
 pub mod model;
 pub mod ops;
+pub mod real;
 pub mod report;
 pub mod rng;
 pub mod rt;

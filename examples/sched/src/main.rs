@@ -7,6 +7,7 @@ use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
+use sched::real::{self, Outcome, RealArgs};
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
 use sched::trace::trace;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Save(args) => save(args),
         Command::Rt(args) => rt(args),
         Command::Layout(args) => layout(args),
+        Command::Real(args) => real(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -191,6 +193,22 @@ fn advised(args: &LayoutArgs) -> Result<String, String> {
         Some(file) => format!("{}: {error}", file.display()),
         None => error,
     })
+}
+
+fn real(args: &RealArgs) -> Result<(), Failure> {
+    if let Some(cpu) = args.spin {
+        return real::spin::run(cpu).map_err(Failure::System);
+    }
+    let outcome = real::compare(args, |what| eprintln!("{what}")).map_err(Failure::System)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match &outcome {
+        Outcome::Skipped(missing) => writeln!(out, "skipped: {missing}"),
+        Outcome::Compared(report) if args.json => {
+            serde_json::to_writer_pretty(&mut out, report).map_err(io::Error::from)
+        }
+        Outcome::Compared(report) => real::report::print(report, &mut out),
+    };
+    finish(written.and_then(|()| out.flush()))
 }
 
 /// A reader that stops reading (`sched tree | head`) is no failure.
