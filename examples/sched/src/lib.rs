@@ -8,6 +8,7 @@
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
+//! cargo run --release -p sched -- pick                       # hierarchical and flat pick
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! ```
@@ -27,10 +28,12 @@
 //! | [`measure`] | the harness: runs, samples, intervals |
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
+//! | [`pick`] | which task runs: EEVDF once a queue of each group and once flat, in virtual time |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
-//! It is not a scheduler: no task runs. What it keeps is what the kernel's series of 2025 changed:
-//! which lines a walk touches and how it finds them.
+//! It is not a scheduler: no task runs but in [`pick`]'s virtual time. What it keeps is what the
+//! kernel's series of 2025 and 2026 changed: which lines a walk touches and how it finds them, and
+//! who is picked.
 
 pub mod advise;
 pub mod cli;

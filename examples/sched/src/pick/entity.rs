@@ -104,8 +104,8 @@ impl Entity {
     }
 }
 
-/// The weight of a nice value: 1024 / 1.25^nice, scaled. (The kernel's table rounds the same powers
-/// by hand; it differs by less than 1 % but for the last ten values, which are small integers.)
+/// The weight of a nice value: 1024 / 1.25^nice, scaled. The kernel's table holds the same powers
+/// rounded by hand, up to 2 % off.
 ///
 /// # Panics
 ///

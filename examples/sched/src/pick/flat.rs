@@ -5,8 +5,8 @@
 //! times the fractions of all groups above it. It is computed when the task is put into the queue,
 //! set running, at ticks while it runs, and when its nice value changes; who waits keeps a stale one.
 
-use super::entity::{LEAST_WEIGHT, NICE_0};
-use super::queue::{Queue, Slot, Who};
+use super::entity::{Entity, LEAST_WEIGHT, NICE_0};
+use super::queue::{Queue, Who};
 use super::rules::{Rules, Sound};
 use super::world::{Groups, ROOT, World};
 use super::{Features, Picker};
@@ -106,10 +106,8 @@ impl<R: Rules> Flat<R> {
         }
     }
 
-    /// Counts `task` in or out, from its group to the root.
-    fn account(&mut self, task: u32, into: bool, groups: &mut Groups, of: (u32, u64)) {
-        debug_assert!(task < Slot::MAX);
-        let (mut group, weight) = of;
+    /// Counts a task of this group and weight in or out, up to the root.
+    fn account(&mut self, into: bool, (mut group, weight): (u32, u64), groups: &mut Groups) {
         let here = &mut self.groups[group as usize];
         match into {
             true => (here.load, here.queued) = (here.load + weight, here.queued + 1),
@@ -125,10 +123,8 @@ impl<R: Rules> Flat<R> {
         let here = &mut self.groups[group as usize];
         let was = here.weight;
         let weight = groups.weight(group, here.load, &mut here.told);
-        here.weight = if here.queued > 0 && R::GROUP_TAKES_WEIGHT { weight } else { 0 };
-        if here.queued > 0 && !R::GROUP_TAKES_WEIGHT {
-            here.weight = NICE_0;
-        }
+        let weight = if R::GROUP_TAKES_WEIGHT { weight } else { NICE_0 };
+        here.weight = if here.queued > 0 { weight } else { 0 };
         let is = here.weight;
         let parent = groups.of(group).parent;
         let above = &mut self.groups[parent as usize];
@@ -160,10 +156,10 @@ impl<R: Rules> Flat<R> {
     }
 
     /// Takes `task` out of the queue, with what `entity` it brought back.
-    fn left(&mut self, task: u32, entity: super::entity::Entity, world: &mut World) {
+    fn left(&mut self, task: u32, entity: Entity, world: &mut World) {
         world.keep(task, entity);
         let of = (world.task(task).group, world.task(task).weight);
-        self.account(task, false, &mut world.groups, of);
+        self.account(false, of, &mut world.groups);
     }
 }
 
@@ -198,7 +194,7 @@ impl<R: Rules> Picker for Flat<R> {
             self.queue.reweight(slot, self.h_load(task, world));
             return;
         }
-        self.account(task, true, &mut world.groups, (group, weight));
+        self.account(true, (group, weight), &mut world.groups);
         let mut entity = world.take(task);
         entity.reweigh_away(self.h_load(task, world));
         let slot = self.queue.join(Who::Task(task), entity);
@@ -288,19 +284,6 @@ impl<R: Rules> Picker for Flat<R> {
     fn group_changed(&mut self, now: u64, group: u32, world: &mut World) {
         self.update(now);
         self.renew_weights(group, world);
-    }
-
-    fn share(&self, task: u32, world: &World) -> f64 {
-        let of = world.task(task);
-        let (mut group, mut weight, mut share) = (of.group, of.weight, 1.0);
-        loop {
-            let here = &self.groups[group as usize];
-            share *= weight as f64 / here.load as f64;
-            if group == ROOT {
-                return share;
-            }
-            (weight, group) = (here.weight, world.groups.of(group).parent);
-        }
     }
 
     fn queues(&self, visit: &mut dyn FnMut(&dyn super::Checked)) {

@@ -267,7 +267,7 @@ impl<R: Rules> Picker for Hierarchical<R> {
             slot = self.levels[group as usize].on;
             group = world.groups.of(group).parent;
         }
-        slot.is_some_and(|slot| self.queue(group).preempts(slot))
+        slot.is_some_and(|slot| self.queue_mut(group).preempts(slot))
     }
 
     fn set_weight(&mut self, now: u64, task: u32, weight: u64, world: &mut World) {
@@ -286,21 +286,6 @@ impl<R: Rules> Picker for Hierarchical<R> {
         if !self.queue(group).is_empty() {
             self.climb(group, world);
         }
-    }
-
-    fn share(&self, task: u32, world: &World) -> f64 {
-        let of = world.task(task);
-        let (mut group, mut slot, mut share) = (of.group, of.on, 1.0);
-        while let Some(at) = slot {
-            let queue = self.queue(group);
-            share *= queue.entity(at).weight as f64 / queue.weight() as f64;
-            if group == ROOT {
-                return share;
-            }
-            slot = self.levels[group as usize].on;
-            group = world.groups.of(group).parent;
-        }
-        0.0
     }
 
     fn queues(&self, visit: &mut dyn FnMut(&dyn Checked)) {

@@ -7,16 +7,20 @@
 //! | `policy`, `world` | a group's weight on a CPU; the tree of groups and the tasks |
 //! | `hierarchical`, `flat` | the two picks |
 //! | `sim` | CPUs in virtual time, driven by a list of events; what tasks got and were due |
+//! | `report`, `args`, `command` | `sched pick`: what is measured, asked, printed |
 //!
 //! Sources: I. Stoica and H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", TR-95-22, Old
 //! Dominion University 1995, for the algorithm; the behaviour of Linux 7.2 and 7.3 for how it is
 //! used: lag kept over sleep, delayed dequeue, slices on request, groups, the flat pick.
 
+pub mod args;
+pub mod command;
 pub mod entity;
 pub mod flat;
 pub mod hierarchical;
 pub mod policy;
 pub mod queue;
+pub mod report;
 pub mod rules;
 pub mod sim;
 pub mod timeline;
@@ -81,9 +85,6 @@ pub trait Picker: core::fmt::Debug {
 
     /// Takes notice that the shares of `group` changed.
     fn group_changed(&mut self, now: u64, group: u32, world: &mut World);
-
-    /// The part of this CPU that is due to the queued `task`: the product of fractions.
-    fn share(&self, task: u32, world: &World) -> f64;
 
     /// Shows every queue to `visit`.
     fn queues(&self, visit: &mut dyn FnMut(&dyn Checked));

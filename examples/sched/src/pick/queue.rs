@@ -276,12 +276,19 @@ impl<R: Rules> Queue<R> {
     }
 
     /// Whether `slot`, which just woke, should run instead of the running one. A shorter slice
-    /// lifts the running one's protection.
-    pub fn preempts(&self, slot: Slot) -> bool {
+    /// lifts the running one's protection; if it is not its turn yet all the same, the running one
+    /// is protected for as long as that shorter slice only.
+    pub fn preempts(&mut self, slot: Slot) -> bool {
         let Some(running) = self.current else { return true };
-        let shorter = self.entity(slot).slice < self.entity(running).slice;
-        let next = if shorter { self.pick() } else { self.next() };
-        next == Some(slot)
+        let slice = self.entity(slot).slice;
+        let Entity { slice: own, vruntime, weight, .. } = *self.entity(running);
+        if slice >= own {
+            return self.next() == Some(slot);
+        }
+        let now = self.pick() == Some(slot);
+        let left = if now { 0 } else { virtual_time(slice, weight) };
+        self.protected = self.protected.min(vruntime + left);
+        now
     }
 
     /// Lets `slot` run. Nobody must be running.

@@ -9,6 +9,7 @@
 //! ```
 
 mod bugs;
+mod command;
 mod machine;
 mod parts;
 mod policies;
@@ -16,6 +17,7 @@ mod queues;
 mod reweight;
 mod service;
 mod shares;
+mod simulator;
 mod wrong;
 
 use proptest::prelude::Strategy;
