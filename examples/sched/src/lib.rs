@@ -23,7 +23,8 @@
 //! | [`map`] | the map of a group's state on one CPU |
 //! | [`advise`] | an order of fields that touches fewer lines |
 //! | [`layout`] | where the per-CPU state lies: L0, L1b, L2, L3 behind one set of accessors |
-//! | [`model`] | a tree in a layout: groups under an epoch, leaf lists, invariants, release |
+//! | [`model`] | a tree in a layout: groups under an epoch, creation and release, leaf lists, tasks, invariants |
+//! | [`load`] | load tracking, a group's weight on each CPU, load as seen from the root |
 //! | [`ops`] | the walks |
 //! | [`measure`] | the harness: runs, samples, intervals |
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
@@ -39,6 +40,7 @@ pub mod advise;
 pub mod cli;
 pub mod layout;
 pub mod link;
+pub mod load;
 pub mod map;
 pub mod measure;
 pub mod model;

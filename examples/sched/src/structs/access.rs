@@ -1,6 +1,6 @@
 //! The fields that the walks touch, by name, so that one walk serves both kernels.
 
-use super::common::{LoadWeight, Removed, SchedAvg};
+use super::common::{ListHead, LoadWeight, Removed, SchedAvg};
 use super::recorded::Recorded;
 use super::{reorder, v6_14, v7_2, v7_3};
 use crate::link::{LeafLinks, Link};
@@ -84,26 +84,36 @@ fields! {
     pub trait CfsRqFields: Watched {
         load: LoadWeight,
         nr_queued: U32,
+        h_nr_queued: U32,
         h_nr_runnable: U32,
+        h_nr_idle: U32,
         curr: U64,
         avg: SchedAvg,
         removed: Removed,
         last_update_tg_load_avg: U64,
         tg_load_avg_contrib: U64,
         propagate: I64,
+        prop_runnable_sum: I64,
+        h_load: U64,
+        last_h_load_update: U64,
+        h_load_next: U64,
         rq: U64,
         on_list: I32,
         leaf_cfs_rq_list: LeafLinks<Self>,
         tg: U64,
+        idle: I32,
         runtime_enabled: I32,
         runtime_remaining: I64,
         throttled_pelt_idle: U64,
+        throttled_clock: U64,
         throttled_clock_pelt: U64,
         throttled_clock_pelt_time: U64,
         throttled_clock_self: U64,
         throttled_clock_self_time: U64,
         throttled: I32,
         throttle_count: I32,
+        throttled_list: ListHead,
+        throttled_csd_list: ListHead,
     }
     for v6_14::CfsRq, reorder::CfsRq, v7_2::CfsRq, v7_3::CfsRq
 }
@@ -121,4 +131,48 @@ fields! {
         avg: SchedAvg,
     }
     for v6_14::SchedEntity, reorder::SchedEntity, v7_2::SchedEntity, v7_3::SchedEntity
+}
+
+/// Fields of a `cfs_rq` that not every kernel has.
+pub trait LaterFields {
+    /// The field `throttled_limbo_list`, since tasks are throttled one by one.
+    #[inline(always)]
+    fn throttled_limbo_list(&self) -> Option<&ListHead> {
+        None
+    }
+
+    /// The field `h_curr`, since the pick is flat: the entity on the way to the running task.
+    #[inline(always)]
+    fn h_curr(&self) -> Option<&U64> {
+        None
+    }
+
+    /// The field `tg_runnable_avg_contrib`, as old: what this queue has reported to its group.
+    #[inline(always)]
+    fn tg_runnable_avg_contrib(&self) -> Option<&U64> {
+        None
+    }
+}
+
+macro_rules! later {
+    ($($for:ty { $($field:ident: $ty:ty),* })*) => {$(
+        impl LaterFields for $for {
+            $(#[inline(always)]
+            fn $field(&self) -> Option<&$ty> {
+                Some(&self.$field)
+            })*
+        }
+
+        impl LaterFields for Recorded<$for> {
+            $(fn $field(&self) -> Option<&$ty> {
+                Some(self.field(|plain| &plain.$field))
+            })*
+        }
+    )*};
+}
+later! {
+    v6_14::CfsRq {}
+    reorder::CfsRq {}
+    v7_2::CfsRq { throttled_limbo_list: ListHead }
+    v7_3::CfsRq { throttled_limbo_list: ListHead, h_curr: U64, tg_runnable_avg_contrib: U64 }
 }

@@ -1,0 +1,422 @@
+//! Load in a tree: propagation, reports, reweighting, decay, load as seen from the root.
+
+use super::*;
+use crate::load::group::{self, group_load, set_cgroup_mode};
+use crate::load::queue::Leaving;
+use crate::model::{Entity, entity_is_task, is_root};
+use crate::structs::LaterFields;
+use core::ptr;
+
+/// The queue of group `index` on `cpu`.
+fn cfs<'m, L: Layout>(locked: &Locked<'m, L>, index: usize) -> &'m crate::layout::Cfs<L> {
+    locked.cfs(index).unwrap()
+}
+
+/// Calls `$case` in all layouts of all kernels.
+macro_rules! in_every_layout {
+    ($case:ident) => {
+        $case::<L0<V6_14>>();
+        $case::<L1b<V6_14>>();
+        $case::<L2<V7_2>>();
+        $case::<L2<V7_3>>();
+        $case::<L3>();
+    };
+}
+
+/// A task that runs on its CPU for `ticks` milliseconds.
+fn run<L: Layout>(model: &Model<L>, task: &Task<'_, L>, ticks: usize) {
+    let cpu = task.cpu().index() as u32;
+    on(model, cpu, |locked| {
+        enqueue_task(locked, task);
+        for se in locked.chain(task.se()) {
+            let cfs = se.cfs_rq().get().unwrap();
+            cfs.h_curr().unwrap_or_else(|| cfs.curr()).set(ptr::from_ref(se).addr() as u64);
+        }
+    });
+    for _ in 0..ticks {
+        advance(model, MS);
+        tick(model, core::slice::from_ref(task));
+    }
+}
+
+/// It no longer runs.
+fn stop<L: Layout>(model: &Model<L>, task: &Task<'_, L>) {
+    on(model, task.cpu().index() as u32, |locked| {
+        for se in locked.chain(task.se()) {
+            let cfs = se.cfs_rq().get().unwrap();
+            cfs.h_curr().unwrap_or_else(|| cfs.curr()).set(0);
+        }
+    });
+}
+
+#[test]
+fn a_task_that_always_runs_is_worth_its_weight_at_every_level() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(1, 3, 2, 0);
+        let task = Task::new(&model, 3, CpuId::new(1), 1024).unwrap();
+        run(&model, &task, 700);
+        check(&model).unwrap();
+        let near = |value: u64| (1000..=1030).contains(&value);
+        on(&model, 1, |locked| {
+            for se in locked.chain(task.se()) {
+                assert!(near(se.avg().load_avg.get()), "{}", se.avg().load_avg.get());
+                assert!(near(se.avg().util_avg.get()), "{}", se.avg().util_avg.get());
+                let queue = se.cfs_rq().get().unwrap();
+                assert!(near(queue.avg().load_avg.get()), "{}", queue.avg().load_avg.get());
+                assert!(near(queue.avg().util_avg.get()), "{}", queue.avg().util_avg.get());
+                assert!(near(queue.avg().runnable_avg.get()));
+            }
+            assert!(near(locked.tg(2).unwrap().load_avg.0.get()));
+        });
+        stop(&model, &task);
+        on(&model, 1, |locked| dequeue_task(locked, &task, Leaving::Sleep));
+    }
+    in_every_layout!(case);
+}
+
+/// When a task moves, the queues up to the root follow at once, not after a half-life.
+#[test]
+fn load_that_moves_is_seen_at_the_root_of_both_cpus_at_once() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(1, 3, 2, 0);
+        let task = Task::new(&model, 3, CpuId::new(0), 1024).unwrap();
+        run(&model, &task, 700);
+        stop(&model, &task);
+        let root = |cpu| {
+            on(&model, cpu, |locked| {
+                let avg = cfs(locked, 0).avg();
+                (avg.load_avg.get(), avg.util_avg.get(), avg.runnable_avg.get())
+            })
+        };
+        let before = root(0);
+        assert!(before.0 > 1000 && before.1 > 1000 && before.2 > 1000, "{before:?}");
+        on(&model, 0, |locked| dequeue_task(locked, &task, Leaving::Migrate));
+        check(&model).unwrap();
+        let left = root(0);
+        assert!(left.0 < 50 && left.1 < 50 && left.2 < 50, "{left:?}");
+        task.place(CpuId::new(1));
+        on(&model, 1, |locked| enqueue_task(locked, &task));
+        check(&model).unwrap();
+        let arrived = root(1);
+        assert!(arrived.1 > 950 && arrived.2 > 950, "{arrived:?}");
+        // Its weight on the new CPU follows as soon as the old one's is reported away.
+        for _ in 0..5 {
+            advance(&model, MS);
+            tick(&model, core::slice::from_ref(&task));
+        }
+        let arrived = root(1);
+        assert!(arrived.0 > 900, "{arrived:?}");
+        on(&model, 1, |locked| dequeue_task(locked, &task, Leaving::Sleep));
+    }
+    in_every_layout!(case);
+}
+
+#[test]
+fn a_queue_reports_once_a_millisecond_and_only_more_than_a_64th() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(1, 1, 1, 0);
+        on(&model, 0, |locked| {
+            let (queue, tg) = (cfs(locked, 1), locked.tg(1).unwrap());
+            let report = |load: u64| {
+                queue.avg().load_avg.set(load);
+                group::update_tg_load_avg(locked, queue);
+                (queue.tg_load_avg_contrib().get(), tg.load_avg.0.get())
+            };
+            assert_eq!(report(6400), (6400, 6400));
+            locked.advance(MS - 1);
+            assert_eq!(report(9000), (6400, 6400), "a millisecond has not passed");
+            locked.advance(1);
+            assert_eq!(report(6500), (6400, 6400), "100 is a 64th of 6400");
+            assert_eq!(report(6300), (6400, 6400));
+            assert_eq!(report(6501), (6501, 6501));
+            assert_eq!(report(0), (6501, 6501), "again, a millisecond has not passed");
+            locked.advance(MS);
+            assert_eq!(report(0), (0, 0));
+            if let Some(contrib) = queue.tg_runnable_avg_contrib() {
+                locked.advance(MS);
+                queue.avg().runnable_avg.set(2048);
+                group::update_tg_load_avg(locked, queue);
+                assert_eq!((contrib.get(), tg.load_avg.1.get()), (2048, 2048));
+            }
+            // The root reports to nobody.
+            cfs(locked, 0).avg().load_avg.set(99);
+            group::update_tg_load_avg(locked, cfs(locked, 0));
+            assert_eq!(cfs(locked, 0).tg_load_avg_contrib().get(), 0);
+            cfs(locked, 0).avg().load_avg.set(0);
+            queue.avg().load_avg.set(0);
+        });
+        check(&model).unwrap();
+    }
+    in_every_layout!(case);
+}
+
+#[test]
+fn shares_are_set_on_every_possible_cpu_and_refused_for_the_root() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(2, 2, 3, 0);
+        model.set_online(CpuId::new(2), false, |_, _| ());
+        let tasks: Vec<_> =
+            (0..3).map(|cpu| Task::new(&model, 2, CpuId::new(cpu), 1024).unwrap()).collect();
+        for task in &tasks {
+            on(&model, task.cpu().index() as u32, |locked| enqueue_task(locked, task));
+        }
+        let weights = || -> u64 {
+            (0..3)
+                .map(|cpu| {
+                    let of = |locked: &Locked<'_, L>| {
+                        locked.se_of(cfs(locked, 2)).unwrap().load().weight.get()
+                    };
+                    on(&model, cpu, of)
+                })
+                .sum()
+        };
+        let settle = || {
+            for _ in 0..500 {
+                advance(&model, MS);
+                tick(&model, &tasks);
+            }
+        };
+        let mode = group::cgroup_mode(&model);
+        settle();
+        let before = weights();
+        assert_eq!(set_shares(&model, 2, 4096), Ok(()));
+        // At once, on all three.
+        assert!(weights().abs_diff(4 * before) < before / 50, "{before} {}", weights());
+        settle();
+        check(&model).unwrap();
+        let times = if mode == CgroupMode::Concur { 2 } else { 1 };
+        let sum = weights();
+        assert!(sum.abs_diff(times * 4096 << 10) < 300_000, "{mode}: {sum}");
+        assert_eq!(set_shares(&model, 0, 4096), Err(SetError::Root));
+        assert_eq!(set_shares(&model, 99, 4096), Err(SetError::NotThere));
+        assert_eq!(set_shares(&model, 2, 1), Err(SetError::Shares(1)));
+        assert_eq!(set_shares(&model, 2, 262_145), Err(SetError::Shares(262_145)));
+        for task in &tasks {
+            on(&model, task.cpu().index() as u32, |l| dequeue_task(l, task, Leaving::Sleep));
+        }
+        check(&model).unwrap();
+    }
+    in_every_layout!(case);
+}
+
+#[test]
+fn an_idle_group_counts_as_idle_above_it_and_weighs_as_an_idle_task() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(1, 3, 2, 0);
+        let cpu = CpuId::new(1);
+        let tasks = [
+            Task::new(&model, 3, cpu, 1024).unwrap(),
+            Task::new(&model, 3, cpu, 1024).unwrap().idle(),
+            Task::new(&model, 1, cpu, 1024).unwrap(),
+        ];
+        let idle_counts = || {
+            on(&model, 1, |locked| [3, 2, 1, 0].map(|index| cfs(locked, index).h_nr_idle().get()))
+        };
+        on(&model, 1, |locked| enqueue_task(locked, &tasks[0]));
+        assert_eq!(set_idle(&model, 2, true), Ok(()));
+        assert_eq!(idle_counts(), [0, 0, 1, 1]);
+        assert_eq!(model.groups().get(2, &epoch::pin()).unwrap().shares.get(), 3 << 10);
+        on(&model, 1, |locked| enqueue_task(locked, &tasks[1]));
+        on(&model, 1, |locked| enqueue_task(locked, &tasks[2]));
+        assert_eq!(idle_counts(), [1, 1, 2, 2]);
+        check(&model).unwrap();
+        assert_eq!(set_idle(&model, 1, true), Ok(()));
+        assert_eq!(idle_counts(), [1, 1, 2, 3]);
+        assert_eq!(set_idle(&model, 2, false), Ok(()));
+        assert_eq!(idle_counts(), [1, 1, 1, 3]);
+        check(&model).unwrap();
+        on(&model, 1, |locked| dequeue_task(locked, &tasks[0], Leaving::Sleep));
+        assert_eq!(idle_counts(), [1, 1, 1, 2]);
+        assert_eq!(set_idle(&model, 1, false), Ok(()));
+        assert_eq!(idle_counts(), [1, 1, 1, 1]);
+        check(&model).unwrap();
+        assert_eq!(set_idle(&model, 0, true), Err(SetError::Root));
+        assert_eq!(set_idle(&model, 7, true), Err(SetError::NotThere));
+        for task in &tasks[1..] {
+            on(&model, 1, |locked| dequeue_task(locked, task, Leaving::Sleep));
+        }
+    }
+    in_every_layout!(case);
+}
+
+#[test]
+fn what_sleeps_decays_to_nothing_and_leaves_the_leaf_list_children_first() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(2, 2, 1, 0);
+        let tasks: Vec<_> =
+            [2, 3, 5].map(|g| Task::new(&model, g, CpuId::new(0), 1024).unwrap()).into();
+        on(&model, 0, |locked| tasks.iter().for_each(|task| enqueue_task(locked, task)));
+        for _ in 0..300 {
+            advance(&model, MS);
+            tick(&model, &tasks);
+        }
+        check(&model).unwrap();
+        on(&model, 0, |locked| {
+            tasks.iter().for_each(|task| dequeue_task(locked, task, Leaving::Sleep));
+        });
+        let visit = || on(&model, 0, update_blocked_averages);
+        // Groups 1 to 5 and the root: 6 has never had anything.
+        let mut before = visit();
+        assert_eq!(before, 6);
+        let mut rounds = 0;
+        while before != 0 {
+            advance(&model, 32 * MS);
+            let now = visit();
+            check(&model).unwrap();
+            assert!(now <= before, "a decayed queue came back");
+            (before, rounds) = (now, rounds + 1);
+            assert!(rounds < 200, "{now} queues never decay");
+        }
+        assert!(rounds > 16, "load is halved in each round, but was gone after {rounds}");
+        on(&model, 0, |locked| {
+            for index in 0..7 {
+                let avg = cfs(locked, index).avg();
+                assert_eq!((avg.load_avg.get(), avg.load_sum.get(), avg.util_sum.get()), (0, 0, 0));
+            }
+        });
+    }
+    in_every_layout!(case);
+}
+
+#[test]
+fn h_load_is_the_product_of_the_parts_and_new_once_a_jiffy() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(2, 3, 1, 0);
+        let groups = model.groups().len();
+        let tasks: Vec<_> = (0..groups)
+            .map(|g| Task::new(&model, g, CpuId::new(0), 512 + 100 * g as u64).unwrap())
+            .collect();
+        on(&model, 0, |locked| tasks.iter().for_each(|task| enqueue_task(locked, task)));
+        for _ in 0..100 {
+            advance(&model, MS);
+            tick(&model, &tasks);
+        }
+        on(&model, 0, |locked| {
+            // Brute force: from the root down, each level divided as the kernel does.
+            let product = |task: &Task<'_, L>| {
+                let mut chain: Vec<_> = locked.chain(task.se()).collect();
+                let mut load = cfs(locked, 0).avg().load_avg.get();
+                while let Some(se) = chain.pop() {
+                    let whole = se.cfs_rq().get().unwrap().avg().load_avg.get() + 1;
+                    load = load * se.avg().load_avg.get() / whole;
+                }
+                load
+            };
+            for task in tasks.iter().rev() {
+                assert_eq!(task_h_load(locked, task), product(task), "{task:?}");
+            }
+            // All tasks together have what the root has, but for a part in the + 1.
+            let sum: u64 = tasks.iter().map(|task| task_h_load(locked, task)).sum();
+            let root = cfs(locked, 0).avg().load_avg.get();
+            assert!(sum <= root && sum > root - root / 20, "{sum} of {root}");
+            // Within the jiffy nothing is looked at again; in the next one it is.
+            let entity = locked.se_of(cfs(locked, 3)).unwrap().avg();
+            let old = cfs(locked, 3).h_load().get();
+            entity.load_avg.set(10 * entity.load_avg.get());
+            update_cfs_rq_h_load(locked, cfs(locked, 3));
+            assert_eq!(cfs(locked, 3).h_load().get(), old);
+            locked.advance(MS);
+            update_cfs_rq_h_load(locked, cfs(locked, 3));
+            assert!(cfs(locked, 3).h_load().get().abs_diff(10 * old) < 10, "{old}");
+            entity.load_avg.set(entity.load_avg.get() / 10);
+            // A sibling's path in the same jiffy begins at the first queue that is up to date.
+            cfs(locked, 0).avg().load_avg.set(10 * root);
+            update_cfs_rq_h_load(locked, cfs(locked, 4));
+            assert_eq!(cfs(locked, 0).h_load().get(), root);
+            assert_ne!(cfs(locked, 4).h_load().get(), 0);
+            cfs(locked, 0).avg().load_avg.set(root);
+            tasks.iter().for_each(|task| dequeue_task(locked, task, Leaving::Sleep));
+        });
+    }
+    in_every_layout!(case);
+}
+
+#[test]
+fn four_tasks_on_two_cpus_settle_at_the_closed_form_of_every_policy() {
+    let model = idle::<L2<V7_3>>(1, 1, 2, 0);
+    let tasks: Vec<_> =
+        [0, 1, 1, 1].map(|cpu| Task::new(&model, 1, CpuId::new(cpu), 1024).unwrap()).into();
+    for task in &tasks {
+        on(&model, task.cpu().index() as u32, |locked| enqueue_task(locked, task));
+    }
+    let weight =
+        |cpu| on(&model, cpu, |locked| locked.se_of(cfs(locked, 1)).unwrap().load().weight.get());
+    let one = f64::from(1 << 20);
+    // Reports that grow end within a 64th of their goal, so that four tasks that always run count
+    // as three: what `tasks` and `concur` multiply by is rounded down.
+    let counted = 3.0;
+    for (mode, here, there) in [
+        (CgroupMode::Up, 1.0, 1.0),
+        (CgroupMode::Smp, 0.25, 0.75),
+        (CgroupMode::Concur, 0.5, 1.5),
+        (CgroupMode::Max, 0.5, 1.5),
+        (CgroupMode::Tasks, counted * 0.25, counted * 0.75),
+        (CgroupMode::Smp, 0.25, 0.75),
+    ] {
+        set_cgroup_mode(&model, mode).unwrap();
+        for _ in 0..700 {
+            advance(&model, MS);
+            tick(&model, &tasks);
+        }
+        check(&model).unwrap();
+        let found = (weight(0) as f64 / one, weight(1) as f64 / one);
+        let near = |a: f64, b: f64| (a - b).abs() < 0.03 * b;
+        assert!(near(found.0, here) && near(found.1, there), "{mode}: {found:?}");
+        on(&model, 0, |locked| {
+            let load = group_load(locked, cfs(locked, 1));
+            assert_eq!(
+                weight_of(mode, load),
+                locked.se_of(cfs(locked, 1)).unwrap().load().weight.get()
+            );
+        });
+    }
+    for task in &tasks {
+        on(&model, task.cpu().index() as u32, |l| dequeue_task(l, task, Leaving::Sleep));
+    }
+}
+
+fn weight_of(mode: CgroupMode, load: GroupLoad) -> u64 {
+    mode.shares(&load)
+}
+
+#[test]
+fn policies_that_count_tasks_need_a_kernel_that_does() {
+    fn case<L: Layout>(counts: bool) {
+        let model = idle::<L>(1, 1, 1, 0);
+        for mode in CgroupMode::ALL {
+            let asks = matches!(mode, CgroupMode::Concur | CgroupMode::Tasks);
+            let refused = Err(SetError::NotInKernel(mode));
+            let expected = if asks && !counts { refused } else { Ok(()) };
+            assert_eq!(set_cgroup_mode(&model, mode), expected);
+        }
+        let default = if counts { CgroupMode::Concur } else { CgroupMode::Smp };
+        assert_eq!(group::cgroup_mode(&idle::<L>(1, 1, 1, 0)), default);
+    }
+    case::<L2<V7_2>>(false);
+    case::<L2<V7_3>>(true);
+}
+
+#[test]
+fn statistics_are_found_from_a_task_from_a_group_and_never_from_the_root() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(1, 1, 2, 0);
+        let guard = &epoch::pin();
+        let cpu = CpuId::new(1);
+        let (root, tg) = (model.root(), model.groups().get(1, guard).unwrap());
+        assert!(is_root(&model, root) && !is_root(&model, tg));
+        assert!(ptr::eq(root, model.groups().get(0, guard).unwrap()));
+        assert!(L::tg_se(root, cpu).is_none() && L::tg_stats(root, cpu).is_none());
+        let root_queue = L::tg_cfs_rq(root, cpu);
+        assert!(L::cfs_rq_se(model.groups(), guard, root_queue, cpu).is_none());
+        let group = Entity::<L>::Group(L::tg_se(tg, cpu).unwrap());
+        let task = Task::new(&model, 1, cpu, 1024).unwrap();
+        assert!(entity_is_task::<L>(task.se()) && !entity_is_task::<L>(group.plain()));
+        assert!(ptr::eq(group.stats(), L::tg_stats(tg, cpu).unwrap()));
+        task.entity().stats().wait_sum.set(5);
+        assert_eq!(group.stats().wait_sum.get(), 0, "a task's statistics are its own");
+        assert!(ptr::eq(task.entity().plain(), task.se()));
+        assert_eq!((task.se().depth().get(), task.group(), task.cpu()), (1, 1, cpu));
+        assert!(task.se().parent().is(Some(group.plain())));
+    }
+    in_every_layout!(case);
+}
