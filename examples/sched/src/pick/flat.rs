@@ -46,7 +46,8 @@ impl<R: Rules> Flat<R> {
         &self.queue
     }
 
-    /// A task's part of this CPU, as a weight beside nice 0 in the root group.
+    /// A task's part of this CPU, as a weight beside nice 0 in the root group. Each level divides and
+    /// rounds down, to no less than 2. O(depth).
     pub fn h_load(&self, task: u32, world: &World) -> u64 {
         let of = world.task(task);
         let bits = if self.features.precise { PRECISION } else { 0 };

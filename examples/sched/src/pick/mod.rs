@@ -12,6 +12,24 @@
 //! Sources: I. Stoica and H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", TR-95-22, Old
 //! Dominion University 1995, for the algorithm; the behaviour of Linux 7.2 and 7.3 for how it is
 //! used: lag kept over sleep, delayed dequeue, slices on request, groups, the flat pick.
+//!
+//! ```
+//! use sched::pick::entity::NICE_0;
+//! use sched::pick::policy::CgroupMode;
+//! use sched::pick::sim::{Event, Options, Sim};
+//! use sched::pick::{Flat, Groups, ROOT, World};
+//!
+//! // Two groups of equal weight, one with a task, the other with two, on one CPU.
+//! let mut groups = Groups::new(CgroupMode::Concur, 1);
+//! let (one, two) = (groups.add(ROOT, NICE_0), groups.add(ROOT, NICE_0));
+//! let mut world = World::new(groups);
+//! let tasks = [one, two, two].map(|group| world.add_task(group, NICE_0, None));
+//! let mut sim = Sim::<Flat>::new(world, 1, Options::default());
+//! sim.feed(tasks.map(|task| (0, Event::Wake { task, cpu: Some(0), work: None })));
+//! sim.run(1_200_000_000, &mut ());
+//! let got = |group| sim.record.of_group(group, &sim.world).service;
+//! assert!(got(one).abs_diff(got(two)) <= 2 * 3_000_000);
+//! ```
 
 pub mod args;
 pub mod command;

@@ -2,8 +2,8 @@
 //!
 //! The pick asks for the first in the order of deadlines whose virtual run time is at most V. With
 //! the subtree's minimum one descent answers that: go left where somebody there is eligible, else
-//! take the node itself, else go right (Stoica and Abdel-Wahab 1995, section 5, whose tree is
-//! ordered by eligible time; the kernel orders it by deadline, as here).
+//! take the node itself, else go right (the tree of Stoica and Abdel-Wahab 1995 is
+//! ordered the other way round, by eligible time; the kernel orders it by deadline, as here).
 //!
 //! # Why a tree of our own
 //!
@@ -55,7 +55,7 @@ impl<R> Default for Timeline<R> {
 }
 
 impl<R: Rules> Timeline<R> {
-    /// Puts `slot` in its place. It must not be in the tree.
+    /// Puts `slot` in its place. It must not be in the tree. O(log n) expected, as all here.
     pub fn insert(&mut self, slot: u32, deadline: i64, vruntime: i64, slice: u64) {
         let key = (deadline, self.arrivals);
         // The finalizer of SplitMix64 over the counter.

@@ -1,7 +1,7 @@
 //! What all CPUs share: the tree of groups and the tasks.
 
 use super::entity::{Entity, LEAST_WEIGHT, NICE_0, SLICE};
-use super::policy::{Mode, Situation, weight};
+use super::policy::{CgroupMode, Situation, weight};
 use super::queue::Slot;
 
 /// The root group's number.
@@ -26,13 +26,13 @@ pub struct Group {
 #[derive(Clone, Debug)]
 pub struct Groups {
     all: Vec<Group>,
-    mode: Mode,
+    mode: CgroupMode,
     cpus: u64,
 }
 
 impl Groups {
     /// A root group alone, on `cpus` CPUs.
-    pub fn new(mode: Mode, cpus: usize) -> Self {
+    pub fn new(mode: CgroupMode, cpus: usize) -> Self {
         let root = Group { parent: ROOT, depth: 0, shares: NICE_0, load: 0, runnable: 0 };
         Self { all: vec![root], mode, cpus: cpus as u64 }
     }
@@ -56,7 +56,7 @@ impl Groups {
     }
 
     /// The policy.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> CgroupMode {
         self.mode
     }
 

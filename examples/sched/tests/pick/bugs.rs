@@ -3,13 +3,13 @@
 
 use crate::wrong::{RequeueFirst, ThroughHCurr};
 use sched::pick::entity::{NICE_0, SLICE};
-use sched::pick::policy::Mode;
+use sched::pick::policy::CgroupMode;
 use sched::pick::rules::{Rules, Sound};
 use sched::pick::{Features, Flat, Groups, Picker, ROOT, World};
 
 /// Two tasks in a group, queued; the first is set running.
 fn two_in_a_group<R: Rules>() -> (Flat<R>, World, [u32; 2]) {
-    let mut groups = Groups::new(Mode::Up, 1);
+    let mut groups = Groups::new(CgroupMode::Up, 1);
     let group = groups.add(ROOT, NICE_0);
     let mut world = World::new(groups);
     let tasks = [(); 2].map(|()| world.add_task(group, NICE_0, None));

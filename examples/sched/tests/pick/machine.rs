@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sched::pick::entity::{NICE_0, nice_weight};
-use sched::pick::policy::Mode;
+use sched::pick::policy::CgroupMode;
 use sched::pick::{Features, Groups, Picker, ROOT, World};
 
 /// A tree and tasks: each group's parent (taken modulo the groups before it) and shares, each task's
@@ -15,7 +15,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn world(&self, mode: Mode, cpus: usize) -> World {
+    pub(crate) fn world(&self, mode: CgroupMode, cpus: usize) -> World {
         let mut groups = Groups::new(mode, cpus);
         for &(parent, shares) in &self.groups {
             let before = groups.len() as u32;
@@ -87,7 +87,7 @@ pub(crate) struct Machine<P> {
 
 impl<P: Picker> Machine<P> {
     pub(crate) fn new(shape: &Shape) -> Self {
-        let world = shape.world(Mode::Up, 1);
+        let world = shape.world(CgroupMode::Up, 1);
         let picker = P::new(world.groups.len(), Features::default());
         Self { picker, states: vec![State::Asleep; world.tasks()], world, now: 0 }
     }

@@ -4,7 +4,7 @@ use crate::machine::{Machine, Shape, Step, shapes, steps};
 use crate::wrong::LevelForgotten;
 use crate::{fails, holds};
 use sched::pick::entity::NICE_0;
-use sched::pick::policy::Mode;
+use sched::pick::policy::CgroupMode;
 use sched::pick::rules::Rules;
 use sched::pick::{Features, Flat, Picker, ROOT};
 
@@ -67,7 +67,7 @@ fn light_part(shares: u64, depth: u32) -> (f64, f64, f64) {
     tasks.extend((1..=depth).map(|level| (2 * level, NICE_0, None)));
     let shape = Shape { groups, tasks };
     let part = |precise| {
-        let mut world = shape.world(Mode::Up, 1);
+        let mut world = shape.world(CgroupMode::Up, 1);
         let mut flat =
             <Flat as Picker>::new(world.groups.len(), Features { precise, ..<_>::default() });
         (0..world.tasks() as u32).for_each(|task| flat.enqueue(0, task, &mut world));

@@ -2,11 +2,12 @@
 
 use crate::holds;
 use proptest::prelude::*;
+use sched::load::shares::NICE_MINUS_20 as MOST;
 use sched::pick::entity::NICE_0;
-use sched::pick::policy::{MOST, Mode, Situation, weight};
+use sched::pick::policy::{CgroupMode, Situation, weight};
 use sched::pick::{Features, Flat, Groups, Picker, ROOT, World};
 
-type Policy = fn(Mode, Situation) -> u64;
+type Policy = fn(CgroupMode, Situation) -> u64;
 
 fn situations() -> impl Strategy<Value = Situation> {
     let numbers = (2_u64..(1 << 27), 1_u64..(1 << 40), 0_u64..(1 << 40), 1_u64..512, 0_u64..2000);
@@ -26,23 +27,26 @@ fn check(weight: Policy, at: Situation) -> Result<(), String> {
     let alone = Situation { total: at.load, ..at };
     let bounds = |mode, times: u64| (2..=(times * at.shares).max(2)).contains(&of(mode));
     let facts = [
-        (of(Mode::Up) == at.shares, "up is the whole weight"),
-        (weight(Mode::Smp, alone) == at.shares, "smp with all load here is the whole weight"),
-        (bounds(Mode::Smp, 1), "smp is between 2 and the whole weight"),
-        (weight(Mode::Concur, one) == weight(Mode::Smp, one), "concur of one task is smp"),
+        (of(CgroupMode::Up) == at.shares, "up is the whole weight"),
+        (weight(CgroupMode::Smp, alone) == at.shares, "smp with all load here is the whole weight"),
+        (bounds(CgroupMode::Smp, 1), "smp is between 2 and the whole weight"),
         (
-            weight(Mode::Concur, many) == weight(Mode::Tasks, many),
+            weight(CgroupMode::Concur, one) == weight(CgroupMode::Smp, one),
+            "concur of one task is smp",
+        ),
+        (
+            weight(CgroupMode::Concur, many) == weight(CgroupMode::Tasks, many),
             "concur of as many tasks as CPUs is tasks",
         ),
-        (bounds(Mode::Concur, at.runnable.clamp(1, at.cpus)), "concur is at most n weights"),
-        (bounds(Mode::Tasks, at.runnable.max(1)), "tasks is at most M weights"),
-        (of(Mode::Max) <= MOST.max(2), "max is at most nice -20"),
+        (bounds(CgroupMode::Concur, at.runnable.clamp(1, at.cpus)), "concur is at most n weights"),
+        (bounds(CgroupMode::Tasks, at.runnable.max(1)), "tasks is at most M weights"),
+        (of(CgroupMode::Max) <= MOST.max(2), "max is at most nice -20"),
         (
-            of(Mode::Max) == weight(Mode::Concur, many).min(MOST),
+            of(CgroupMode::Max) == weight(CgroupMode::Concur, many).min(MOST),
             "max is concur with every CPU busy, clipped",
         ),
         (
-            at.runnable < at.cpus || of(Mode::Concur) == weight(Mode::Concur, many),
+            at.runnable < at.cpus || of(CgroupMode::Concur) == weight(CgroupMode::Concur, many),
             "concur counts no more than the CPUs",
         ),
     ];
@@ -60,14 +64,14 @@ fn the_policies_are_to_each_other_as_their_closed_forms_say() {
 #[test]
 fn a_policy_that_counts_more_tasks_than_cpus_is_noticed() {
     let wrong: Policy = |mode, at| match mode {
-        Mode::Concur => weight(Mode::Tasks, at),
+        CgroupMode::Concur => weight(CgroupMode::Tasks, at),
         mode => weight(mode, at),
     };
     crate::fails(situations(), |at| check(wrong, at));
 }
 
 /// The parts of four equal tasks in a group, the first alone on its CPU.
-fn one_and_three(mode: Mode) -> [u64; 4] {
+fn one_and_three(mode: CgroupMode) -> [u64; 4] {
     let mut groups = Groups::new(mode, 2);
     let group = groups.add(ROOT, NICE_0);
     let mut world = World::new(groups);
@@ -88,10 +92,10 @@ fn four_tasks_on_two_cpus_split_as_each_policy_promises() {
         assert!(close, "{mode:?}: {parts:?}, not {expected:?}");
     };
     let (whole, quarter) = (NICE_0, NICE_0 / 4);
-    check(Mode::Smp, [quarter; 4]);
-    check(Mode::Up, [whole, whole / 3, whole / 3, whole / 3]);
+    check(CgroupMode::Smp, [quarter; 4]);
+    check(CgroupMode::Up, [whole, whole / 3, whole / 3, whole / 3]);
     // Four tasks keep both CPUs busy: twice smp. Each task one whole weight: four times.
-    check(Mode::Concur, [2 * quarter; 4]);
-    check(Mode::Max, [2 * quarter; 4]);
-    check(Mode::Tasks, [4 * quarter; 4]);
+    check(CgroupMode::Concur, [2 * quarter; 4]);
+    check(CgroupMode::Max, [2 * quarter; 4]);
+    check(CgroupMode::Tasks, [4 * quarter; 4]);
 }

@@ -6,7 +6,7 @@ use crate::{fails, holds};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sched::pick::entity::{NICE_0, SLICE, TICK};
-use sched::pick::policy::Mode;
+use sched::pick::policy::CgroupMode;
 use sched::pick::sim::{Event, Options, Sim, Timed};
 use sched::pick::{Flat, Hierarchical, Picker};
 
@@ -20,7 +20,7 @@ pub(crate) fn shapes(groups: usize, tasks: usize, differ: u64) -> impl Strategy<
 
 /// Levels of queues above the deepest task.
 fn depth(shape: &Shape) -> u64 {
-    let world = shape.world(Mode::Up, 1);
+    let world = shape.world(CgroupMode::Up, 1);
     let depths =
         (0..world.tasks() as u32).map(|task| world.groups.of(world.task(task).group).depth);
     u64::from(depths.max().unwrap_or(0))
@@ -30,7 +30,7 @@ fn depth(shape: &Shape) -> u64 {
 /// once all are there.
 pub(crate) fn spinning<P: Picker>(shape: &Shape, fresh: bool) -> Sim<P> {
     let options = Options { reckons_due: true, ..Options::default() };
-    let world = shape.world(Mode::Up, 1);
+    let world = shape.world(CgroupMode::Up, 1);
     let mut sim = Sim::new(world, 1, options);
     let tasks = || 0..shape.tasks.len() as u32;
     sim.feed(tasks().map(|task| (0, Event::Wake { task, cpu: Some(0), work: None })));

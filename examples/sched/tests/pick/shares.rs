@@ -5,13 +5,13 @@ use crate::service::{shapes, spinning};
 use crate::wrong::{EveryGroupNice0, StaleWeight};
 use crate::{fails, holds};
 use sched::pick::entity::SLICE;
-use sched::pick::policy::Mode;
+use sched::pick::policy::CgroupMode;
 use sched::pick::sim::due::parts;
 use sched::pick::{Flat, Hierarchical, Picker};
 
 /// After 300 slices of who has the least: service within 1 % of the part.
 fn check<P: Picker>(shape: Shape) -> Result<(), String> {
-    let world = shape.world(Mode::Up, 1);
+    let world = shape.world(CgroupMode::Up, 1);
     let parts = parts(&world, &[(0..world.tasks() as u32).collect()]);
     let least = parts.iter().map(|&(_, part)| part).fold(1.0, f64::min);
     let end = (300.0 / least * SLICE as f64) as u64;

@@ -5,7 +5,7 @@ use crate::holds;
 use crate::machine::{Shape, shapes};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sched::pick::policy::Mode;
+use sched::pick::policy::CgroupMode;
 use sched::pick::sim::recorded::{Seen, read};
 use sched::pick::sim::{Event, Options, Sim, Timed};
 use sched::pick::{Flat, Hierarchical, Picker};
@@ -24,7 +24,7 @@ fn wakes() -> impl Strategy<Value = Wakes> {
 }
 
 fn run<P: Picker>(shape: &Shape, wakes: &Wakes) -> (Sim<P>, Vec<u64>) {
-    let world = shape.world(Mode::Concur, CPUS);
+    let world = shape.world(CgroupMode::Concur, CPUS);
     let mut wanted = vec![0; world.tasks()];
     let events = wakes.iter().map(|&(at, task, cpu, what)| {
         let task = task % wanted.len();
@@ -86,13 +86,14 @@ fn a_trace_gives_the_model_the_work_that_it_shows() {
         (9 * ms, sleeps(0, None)),
         (12 * ms, sleeps(1, None)),
     ];
-    let recorded = read(&seen, 2, 2, 20 * ms);
+    let shape = Shape { groups: vec![], tasks: vec![(0, 1 << 20, None), (0, 1 << 20, None)] };
+    let world = shape.world(CgroupMode::Concur, 2);
+    let recorded = read(&seen, &world, 2, 20 * ms);
     let (record, total) = (&recorded.record, |task: u32| recorded.record.of(task).service);
     assert_eq!((total(0), total(1)), (7 * ms, 6 * ms));
     assert_eq!(record.of(1).latencies, [3 * ms, ms]);
     assert_eq!((record.of(0).waiting, record.of(1).waiting), (2 * ms, 4 * ms));
-    let shape = Shape { groups: vec![], tasks: vec![(0, 1 << 20, None), (0, 1 << 20, None)] };
-    let mut sim = Sim::<Flat>::new(shape.world(Mode::Concur, 2), 2, Options::default());
+    let mut sim = Sim::<Flat>::new(world, 2, Options::default());
     sim.feed(recorded.events);
     sim.run(20 * ms, &mut ());
     assert_eq!([0, 1].map(|task| sim.record.of(task).service), [7 * ms, 6 * ms]);

@@ -8,7 +8,7 @@ use super::fit::fit;
 use crate::measure::machine::preemptions;
 use crate::measure::stats::{Estimate, estimate, median};
 use crate::pick::entity::{NICE_0, SLICE, TICK};
-use crate::pick::policy::Mode;
+use crate::pick::policy::CgroupMode;
 use crate::pick::{Features, Flat, Groups, Hierarchical, Picker, ROOT, World};
 use crate::rng::Rng;
 use serde::Serialize;
@@ -263,7 +263,7 @@ impl<P: Picker> Subject<P> {
 /// A tree in which there are only groups on the way to a task. The first digit of a task's number, to
 /// the base of the width, is its group below the root, the second that below this, and so on.
 fn tree(case: Case) -> World {
-    let mut groups = Groups::new(Mode::Concur, 1);
+    let mut groups = Groups::new(CgroupMode::Concur, 1);
     let mut known = BTreeMap::new();
     let mut leaves = Vec::new();
     for task in 0..case.tasks {

@@ -1,7 +1,7 @@
 //! One task that draws 60 frames a second beside eight spinners, on one CPU.
 
 use crate::pick::entity::NICE_0;
-use crate::pick::policy::Mode;
+use crate::pick::policy::CgroupMode;
 use crate::pick::sim::{Event, Options, Reacts, Sim, Timed};
 use crate::pick::{Groups, Picker, ROOT, World};
 use crate::rng::Rng;
@@ -64,7 +64,7 @@ impl Reacts for Game {
 /// The task is in a group two levels down, the spinners are in another one, as in sessions of two
 /// users with equal weights.
 fn world(slice: Option<u64>) -> World {
-    let mut groups = Groups::new(Mode::Concur, 1);
+    let mut groups = Groups::new(CgroupMode::Concur, 1);
     let [play, build] = [(); 2].map(|()| {
         let user = groups.add(ROOT, NICE_0);
         groups.add(user, NICE_0)

@@ -1,7 +1,7 @@
 //! How long woken threads wait: workers that messengers wake, as a message benchmark has them.
 
 use crate::pick::entity::NICE_0;
-use crate::pick::policy::Mode;
+use crate::pick::policy::CgroupMode;
 use crate::pick::sim::{Event, Options, Reacts, Sim, Timed};
 use crate::pick::{Groups, Picker, ROOT, World};
 use crate::rng::Rng;
@@ -69,7 +69,7 @@ impl Reacts for Messages {
 /// Each eight workers and their messenger are in a group of their own two levels down; spinners are
 /// in another group beside those.
 fn world(workers: u32) -> World {
-    let mut groups = Groups::new(Mode::Concur, CPUS);
+    let mut groups = Groups::new(CgroupMode::Concur, CPUS);
     let (services, batch) = (groups.add(ROOT, NICE_0), groups.add(ROOT, NICE_0));
     let messengers = workers.div_ceil(A_MESSENGER);
     let own: Vec<u32> = (0..messengers)

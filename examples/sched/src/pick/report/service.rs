@@ -1,7 +1,7 @@
 //! What groups get over time, against what is due to them.
 
 use crate::pick::entity::NICE_0;
-use crate::pick::policy::Mode;
+use crate::pick::policy::CgroupMode;
 use crate::pick::sim::{Event, Options, Sim, Timed};
 use crate::pick::{Groups, Picker, ROOT, World};
 use serde::Serialize;
@@ -32,7 +32,7 @@ impl Course {
 
 /// Group a with two spinners; group b, of double weight, with one and a group c with three.
 fn world() -> World {
-    let mut groups = Groups::new(Mode::Concur, 1);
+    let mut groups = Groups::new(CgroupMode::Concur, 1);
     let (a, b) = (groups.add(ROOT, NICE_0), groups.add(ROOT, 2 * NICE_0));
     let c = groups.add(b, NICE_0);
     let mut world = World::new(groups);

@@ -75,12 +75,12 @@ pub fn parts(world: &World, present: &[Vec<u32>]) -> Vec<(u32, f64)> {
 mod tests {
     use super::*;
     use crate::pick::entity::NICE_0;
-    use crate::pick::policy::Mode;
+    use crate::pick::policy::CgroupMode;
     use crate::pick::world::{Groups, ROOT};
 
     #[test]
     fn a_part_is_the_product_of_the_fractions_above() {
-        let mut groups = Groups::new(Mode::Up, 1);
+        let mut groups = Groups::new(CgroupMode::Up, 1);
         let half = groups.add(ROOT, NICE_0);
         let inner = groups.add(half, 3 * NICE_0);
         let mut world = World::new(groups);
