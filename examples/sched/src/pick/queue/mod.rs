@@ -176,7 +176,7 @@ impl<R: Rules> Queue<R> {
         };
         (entity.relative, entity.rest) = (false, 0);
         self.count(slot);
-        self.into_timeline(slot);
+        self.line_up(slot);
         self.len += 1;
     }
 
@@ -242,7 +242,7 @@ impl<R: Rules> Queue<R> {
     /// Puts the running one back among those that wait.
     pub fn put_current(&mut self) {
         if let Some(slot) = self.current.take() {
-            self.into_timeline(slot);
+            self.line_up(slot);
         }
     }
 
@@ -273,7 +273,7 @@ impl<R: Rules> Queue<R> {
         (entity.weight, entity.rest) = (weight, 0);
         self.count(slot);
         if waits {
-            self.into_timeline(slot);
+            self.line_up(slot);
         }
     }
 
@@ -288,7 +288,7 @@ impl<R: Rules> Queue<R> {
         }
         self.entries[slot as usize].entity.slice = slice;
         if waits {
-            self.into_timeline(slot);
+            self.line_up(slot);
         }
     }
 
@@ -327,7 +327,7 @@ impl<R: Rules> Queue<R> {
         self.base = base;
     }
 
-    fn into_timeline(&mut self, slot: Slot) {
+    fn line_up(&mut self, slot: Slot) {
         let Entity { deadline, vruntime, slice, .. } = *self.entity(slot);
         self.timeline.insert(slot, deadline, vruntime, slice);
     }

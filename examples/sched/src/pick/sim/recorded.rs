@@ -154,7 +154,9 @@ mod tests {
     #[test]
     fn a_wake_up_wants_what_it_got_until_the_next_sleep() {
         let mut world = World::new(Groups::new(CgroupMode::Up, 1));
-        [(); 2].map(|()| world.add_task(ROOT, NICE_0, None));
+        for _ in 0..2 {
+            world.add_task(ROOT, NICE_0, None);
+        }
         let on = |task| Seen::Switch { cpu: 0, task: Some(task), sleeps: false };
         let seen = [
             (0, Seen::Wake { task: 0, cpu: 0 }),
