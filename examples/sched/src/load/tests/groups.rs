@@ -184,7 +184,7 @@ fn a_cpu_that_goes_offline_reports_no_load() {
         }
         let reported = || model.groups().get(1, &epoch::pin()).unwrap().load_avg.0.get();
         let both = reported();
-        on(&model, 1, |locked| dequeue_task(locked, &tasks[1], Leaving::Migrate));
+        on(&model, 1, |locked| dequeue_task(locked, &tasks[1], Leaving::Sleep));
         set_cpu_online(&model, CpuId::new(1), false);
         check(&model).unwrap();
         assert!(reported().abs_diff(both / 2) < 20, "{both} and then {}", reported());

@@ -1,5 +1,5 @@
 //! Load tracking and weights against closed forms and brute force. Counts of cases follow
-//! `PROPTEST_CASES`, as everywhere:
+//! `PROPTEST_CASES`, as everywhere; without it the costly sequences are fewer than proptest's 256:
 //!
 //! ```text
 //! PROPTEST_CASES=10000 cargo test --release -p sched --lib load::
@@ -19,6 +19,14 @@ use crate::structs::{CfsRqFields, SeFields, v6_14::V6_14, v7_2::V7_2, v7_3::V7_3
 use crate::tree::{Limits, Tree};
 use corelocal::{Area, CpuId};
 use crossbeam_epoch as epoch;
+use proptest::test_runner::Config as ProptestConfig;
+
+/// Settings of a property: `usual` cases, or `PROPTEST_CASES`.
+fn config(usual: u32) -> ProptestConfig {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if asked { config } else { ProptestConfig { cases: usual, ..config } }
+}
 
 /// An area with at least `cpus` CPUs.
 fn area(cpus: u32) -> Area {

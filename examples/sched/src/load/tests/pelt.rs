@@ -85,6 +85,8 @@ fn replay(stretches: &[Stretch], load: u64, runnable: u64, step: u64) -> SchedAv
 }
 
 proptest! {
+    #![proptest_config(super::config(256))]
+
     #[test]
     fn sums_are_the_closed_form_within_their_roundings(
         stretches in stretches(),

@@ -274,6 +274,8 @@ fn run<L: Layout>(steps: &[Step]) {
 }
 
 proptest! {
+    #![proptest_config(super::config(40))]
+
     #[test]
     fn counts_weights_and_loads_add_up_in_linux_7_3(steps in prop::collection::vec(step(), 1..80)) {
         run::<L2<V7_3>>(&steps);

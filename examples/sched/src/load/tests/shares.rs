@@ -81,6 +81,8 @@ fn closed_form(mode: CgroupMode, load: &GroupLoad) -> f64 {
 }
 
 proptest! {
+    #![proptest_config(super::config(256))]
+
     #[test]
     fn every_policy_is_its_closed_form_rounded_down(load in any_load()) {
         for mode in CgroupMode::ALL {

@@ -164,7 +164,7 @@ fn groups_come_and_go_under_walks_of_all_kinds() {
         let come_and_go = |seed| {
             let mut rng = Rng::new(seed);
             let (mut own, mut made) = (Vec::<usize>::new(), 0);
-            while made < 20 * stress() {
+            while made < 10 * stress() {
                 if own.len() < 5 && rng.below(2) == 0 {
                     let below = own.last().copied().unwrap_or(1 + rng.below(6));
                     let new = create_group(model, below, Limits::default(), area, Gate::OPEN);
