@@ -76,8 +76,8 @@ fn costs(timed: &Timed, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "ns an operation of this code, median of {} rounds [95 %], by depth; a + b x depth is \
-         fitted in each round.\nIt is this library's cost, without the kernel's load averages, \
-         locks and switches: the signs may differ from a kernel's.",
+         fitted in each round.\nIt is this library's cost with delayed dequeue off, without the \
+         kernel's load averages, locks and switches:\nthe signs may differ from a kernel's.",
         costs.plan.rounds
     )?;
     for &width in &costs.plan.widths {
