@@ -2,7 +2,7 @@
 
 use super::average::{Attach, update_cfs_rq, update_load_avg};
 use super::group::update_tg_load_avg;
-use crate::layout::{Cfs, Layout, Se};
+use crate::layout::{Cfs, Held, Layout, Se};
 use crate::model::{Locked, leaf};
 use crate::structs::{CfsRqFields, SeFields};
 
@@ -37,7 +37,7 @@ fn may_skip<L: Layout>(se: &Se<L>, cfs: &Cfs<L>) -> bool {
 }
 
 /// Whether a queue can leave the leaf list: no weight, no sums, nothing reported to its group, and
-/// no child before it on the list (`cfs_rq_is_decayed`).
+/// no child on the list (`cfs_rq_is_decayed`).
 pub fn is_decayed<L: Layout>(locked: &Locked<'_, L>, cfs: &Cfs<L>) -> bool {
     let avg = cfs.avg();
     let left = cfs.load().weight.get()
@@ -48,12 +48,18 @@ pub fn is_decayed<L: Layout>(locked: &Locked<'_, L>, cfs: &Cfs<L>) -> bool {
     left == 0 && !has_listed_child(locked, cfs)
 }
 
-/// Whether the neighbour before a queue is its child's (`child_cfs_rq_on_list`): children stand
-/// directly before their parent, or other children of it do.
+/// Whether a child's queue is on the list. The kernel asks only whether the neighbour before is a
+/// child's (`child_cfs_rq_on_list`), which is not enough: the child that began a branch stands at
+/// the head of the list and its parent before the grandparent, with others between. Such a parent
+/// left before its child and came back in front of it; a test has the sequence.
 fn has_listed_child<L: Layout>(locked: &Locked<'_, L>, cfs: &Cfs<L>) -> bool {
-    let before = match cfs.on_list().get() {
-        0 => locked.rq.tmp_alone_branch.get(),
-        _ => cfs.leaf_cfs_rq_list().prev.get(),
-    };
-    before.is_some_and(|child| u64::from(locked.tg_of(child).links.parent.get()) == cfs.tg().get())
+    let tg = |index: u32| locked.tg(index as usize);
+    let mut child = tg(locked.tg_of(cfs).links.child.get_acquire());
+    while let Some(below) = child {
+        if L::tg_cfs_rq(below, locked.cpu).plain().on_list().get() != 0 {
+            return true;
+        }
+        child = tg(below.links.sibling.get());
+    }
+    false
 }

@@ -118,7 +118,7 @@ fn accumulate(micros: u64, avg: &SchedAvg, activity: Activity) -> u64 {
     }
     avg.period_contrib.set(last as u32);
     avg.load_sum.add(activity.load * worth);
-    avg.runnable_sum.add(activity.runnable * worth << CAPACITY_SHIFT);
+    avg.runnable_sum.add((activity.runnable * worth) << CAPACITY_SHIFT);
     if activity.running {
         avg.util_sum.add((worth << CAPACITY_SHIFT) as u32);
     }

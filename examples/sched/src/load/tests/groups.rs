@@ -72,6 +72,7 @@ fn nobody_finds_a_group_before_it_is_published() {
         let area = area(2);
         let model = idle::<L>(1, 1, 2, 2);
         let limits = Limits { shares: 512, quota: Some(100), period: 1000 };
+        let live = area.stats().live;
         let new = model.create(1, limits, &area, Gate::OPEN).unwrap();
         let index = new.index();
         assert!(model.groups().get(index, &epoch::pin()).is_none());
@@ -79,6 +80,7 @@ fn nobody_finds_a_group_before_it_is_published() {
         // It keeps its parent.
         assert_eq!(release_group(&model, 1), Err(ReleaseError::HasTasks));
         drop(new);
+        assert_eq!(area.stats().live, live, "its memory was not given back");
         let new = model.create(1, limits, &area, Gate::OPEN).unwrap();
         assert_eq!(new.index(), index, "the slot was given back");
         let mut attached = Vec::new();

@@ -154,6 +154,6 @@ fn what_always_runs_has_its_weight_and_what_stopped_half_of_it_after_32_segments
     assert_eq!(avg.load_avg.get(), 3 * 1024);
     assert!((1023..=1024).contains(&avg.util_avg.get()));
     let before = avg.load_sum.get();
-    assert!(update_sum((1 << 40) + (HALF_LIFE * SEGMENT << 10), &avg, Activity::default()));
+    assert!(update_sum((1 << 40) + ((HALF_LIFE * SEGMENT) << 10), &avg, Activity::default()));
     assert_eq!(avg.load_sum.get(), before / 2 - u64::from(before % 2 == 0));
 }

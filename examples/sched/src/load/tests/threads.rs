@@ -105,16 +105,19 @@ fn a_dying_queue_that_a_walk_lists_again_is_taken_off() {
 fn a_queue_that_left_for_good_is_not_listed_again() {
     fn case<L: Layout>() {
         let model = &idle::<L>(2, 1, 1, 0);
-        let cpu = CpuId::new(0);
+        let (cpu, freed) = (CpuId::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let (unregistering, seen) = mpsc::channel::<()>();
             let (found, proceed) = mpsc::channel::<()>();
+            let freed = &freed;
             scope.spawn(move || {
                 let last = |_: &Locked<'_, L>, _: &Tg<L>| {
                     unregistering.send(()).unwrap();
                     proceed.recv().unwrap();
                 };
                 model.release_with(1, last).unwrap();
+                // Release: pairs with the Acquire below.
+                freed.store(true, Ordering::Release);
             });
             // The first grace period is over; this guard is the second one's concern.
             seen.recv().unwrap();
@@ -123,6 +126,11 @@ fn a_queue_that_left_for_good_is_not_listed_again() {
             found.send(()).unwrap();
             while model.groups().get(1, &guard).is_some() {
                 std::thread::yield_now();
+            }
+            for _ in 0..1000 {
+                std::thread::yield_now();
+                // Acquire: pairs with the Release above.
+                assert!(!freed.load(Ordering::Acquire), "freed under a reader");
             }
             let locked = Locked::new(model, &guard, cpu);
             let queue = L::tg_cfs_rq(dying, cpu).plain();

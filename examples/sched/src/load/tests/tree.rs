@@ -186,7 +186,7 @@ fn shares_are_set_on_every_possible_cpu_and_refused_for_the_root() {
         check(&model).unwrap();
         let times = if mode == CgroupMode::Concur { 2 } else { 1 };
         let sum = weights();
-        assert!(sum.abs_diff(times * 4096 << 10) < 300_000, "{mode}: {sum}");
+        assert!(sum.abs_diff((times * 4096) << 10) < 300_000, "{mode}: {sum}");
         assert_eq!(set_shares(&model, 0, 4096), Err(SetError::Root));
         assert_eq!(set_shares(&model, 99, 4096), Err(SetError::NotThere));
         assert_eq!(set_shares(&model, 2, 1), Err(SetError::Shares(1)));
@@ -274,6 +274,36 @@ fn what_sleeps_decays_to_nothing_and_leaves_the_leaf_list_children_first() {
                 assert_eq!((avg.load_avg.get(), avg.load_sum.get(), avg.util_sum.get()), (0, 0, 0));
             }
         });
+    }
+    in_every_layout!(case);
+}
+
+/// Found by the random sequences. A parent that is decayed has a child on the list which is not its
+/// neighbour; it must not leave, or it would come back in front of the child.
+#[test]
+fn a_parent_does_not_leave_the_leaf_list_before_a_child_that_is_not_its_neighbour() {
+    fn case<L: Layout>() {
+        let model = idle::<L>(2, 2, 1, 0);
+        let [low, other] = [2, 4].map(|g| Task::new(&model, g, CpuId::new(0), 15).unwrap());
+        let wake = |task| on(&model, 0, |locked| enqueue_task(locked, task));
+        let leave = |task, how| on(&model, 0, |locked| dequeue_task(locked, task, how));
+        let decay = || {
+            on(&model, 0, update_blocked_averages);
+            check(&model).unwrap();
+        };
+        wake(&other);
+        leave(&other, Leaving::Sleep);
+        // The list is now 2, 4, 1, root: what `low` adds is in the queue of 2 only, too little to
+        // be seen above.
+        wake(&low);
+        leave(&low, Leaving::Sleep);
+        decay();
+        wake(&other);
+        leave(&other, Leaving::Migrate);
+        decay();
+        wake(&low);
+        check(&model).unwrap();
+        leave(&low, Leaving::Sleep);
     }
     in_every_layout!(case);
 }

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::layout::{CoEnt, L0, L2, L3, Order, Plan, Rqs, Se};
+use crate::link::Link;
 use crate::model::{CLOCK_STANDS, Groups, THROTTLED, Throttle, init, leaf};
 use crate::structs::v7_2::{self, V7_2};
 use crate::structs::v7_3::{self, V7_3};
@@ -28,21 +29,32 @@ fn unchecked<L: Layout>() -> Model<L> {
     model
 }
 
+/// A guard of no thread: no group of these tests is ever released, so references may be as old as
+/// the model.
+fn no_guard() -> &'static Guard {
+    // SAFETY:
+    // * nothing is retired while it is used.
+    unsafe { epoch::unprotected() }
+}
+
+/// Points `link` elsewhere.
+fn bend<T>(link: &Link<T>, to: &T) {
+    // SAFETY:
+    // * both ends are of one model, which drops none of its parts before all of them.
+    unsafe { link.set(Some(to)) };
+}
+
 /// Group `index`'s queue on `cpu`.
 fn cfs<L: Layout>(model: &Model<L>, index: usize, cpu: u32) -> &crate::layout::Cfs<L> {
-    // A group of these tests is never released, so the reference may outlive the guard.
-    let guard = unsafe { epoch::unprotected() };
-    L::tg_cfs_rq(model.groups().get(index, guard).unwrap(), CpuId::new(cpu)).plain()
+    L::tg_cfs_rq(model.groups().get(index, no_guard()).unwrap(), CpuId::new(cpu)).plain()
 }
 
 fn se<L: Layout>(model: &Model<L>, index: usize, cpu: u32) -> &Se<L> {
-    let guard = unsafe { epoch::unprotected() };
-    L::tg_se(model.groups().get(index, guard).unwrap(), CpuId::new(cpu)).unwrap().plain()
+    L::tg_se(model.groups().get(index, no_guard()).unwrap(), CpuId::new(cpu)).unwrap().plain()
 }
 
 fn tg<L: Layout>(model: &Model<L>, index: usize) -> &Tg<L> {
-    let guard = unsafe { epoch::unprotected() };
-    model.groups().get(index, guard).unwrap()
+    model.groups().get(index, no_guard()).unwrap()
 }
 
 /// Breaks a model in each of three layouts and expects the check to say `what`.
@@ -71,22 +83,22 @@ plant!(a_queue_of_another_cpu_is_found, "(c) the queue's CPU", |model| {
     cfs(model, 2, 1).rq().set(cfs(model, 2, 0).rq().get());
 });
 plant!(an_entity_that_owns_another_queue_is_found, "(c) the entity owns", |model| {
-    unsafe { se(model, 2, 1).my_q().set(Some(cfs(model, 3, 1))) };
+    bend(se(model, 2, 1).my_q(), cfs(model, 3, 1));
 });
 plant!(an_entity_that_owns_nothing_is_found, "(c) the entity owns", |model| {
     se(model, 2, 1).my_q().clear();
 });
 plant!(an_entity_with_another_parent_is_found, "(f) the entity's parent", |model| {
-    unsafe { se(model, 2, 1).parent().set(Some(se(model, 1, 0))) };
+    bend(se(model, 2, 1).parent(), se(model, 1, 0));
 });
 plant!(an_entity_below_the_root_with_a_parent_is_found, "(f) the entity's parent", |model| {
-    unsafe { se(model, 1, 0).parent().set(Some(se(model, 4, 0))) };
+    bend(se(model, 1, 0).parent(), se(model, 4, 0));
 });
 plant!(a_wrong_depth_is_found, "(f) the depth", |model| {
     se(model, 2, 0).depth().set(0);
 });
 plant!(an_entity_in_another_queue_is_found, "(f) the entity waits", |model| {
-    unsafe { se(model, 2, 0).cfs_rq().set(Some(cfs(model, 4, 0))) };
+    bend(se(model, 2, 0).cfs_rq(), cfs(model, 4, 0));
 });
 plant!(a_group_that_is_no_child_is_found, "is no child", |model| {
     tg(model, 1).links.child.set(tg(model, 2).links.sibling.get());
@@ -136,16 +148,15 @@ plant!(a_list_that_is_not_linked_back_is_found, "points back elsewhere", |model|
 });
 plant!(a_list_with_a_cycle_is_found, "points back elsewhere", |model| {
     leaf::push_back(model.rq(CpuId::new(0)), cfs(model, 2, 0));
-    unsafe { cfs(model, 2, 0).leaf_cfs_rq_list().next.set(Some(cfs(model, 2, 0))) };
+    bend(&cfs(model, 2, 0).leaf_cfs_rq_list().next, cfs(model, 2, 0));
 });
 plant!(an_end_that_is_elsewhere_is_found, "its end is elsewhere", |model| {
     leaf::push_back(model.rq(CpuId::new(0)), cfs(model, 2, 0));
     model.rq(CpuId::new(0)).leaf.prev.clear();
 });
 plant!(a_branch_that_is_left_open_is_found, "a branch is open", |model| {
-    let guard = unsafe { epoch::unprotected() };
     let cpu = CpuId::new(0);
-    leaf::add(model, guard, model.rq(cpu), tg(model, 2), cfs(model, 2, 0), cpu);
+    leaf::add(model, no_guard(), model.rq(cpu), tg(model, 2), cfs(model, 2, 0), cpu);
 });
 
 /// One task in group 2, counted by hand as it must be.
@@ -241,6 +252,8 @@ impl<const FAULT: char> Layout for Astray<FAULT> {
     const NAME: &'static str = "astray";
 
     unsafe fn allocate(plan: &Plan<'_>, rqs: &Rqs<V7_2>) -> Result<Vec<Self::Refs>, AllocError> {
+        // SAFETY:
+        // * what the caller promises.
         unsafe { L2::<V7_2>::allocate(plan, rqs) }
     }
 
