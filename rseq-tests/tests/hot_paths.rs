@@ -64,7 +64,7 @@ fn hot_path(code: &Code, entry: u64, section: &Descriptor) -> Option<Vec<u64>> {
 }
 
 /// The functions of `hot-paths`.
-const FUNCTIONS: [&str; 16] = [
+const FUNCTIONS: [&str; 18] = [
     "hot_add",
     "hot_add_byte",
     "hot_add_on",
@@ -80,6 +80,8 @@ const FUNCTIONS: [&str; 16] = [
     "hot_pool_put",
     "hot_record",
     "hot_record_static",
+    "hot_rwlock_leave",
+    "hot_rwlock_read",
     "hot_swap",
 ];
 

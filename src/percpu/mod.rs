@@ -13,6 +13,7 @@ mod cell;
 mod chunk;
 mod counters;
 mod create;
+mod guarded;
 mod handle;
 mod iter;
 #[cfg(corelocal_loom)]
@@ -32,6 +33,7 @@ pub use area::{Area, AreaStats};
 pub use builder::AreaBuilder;
 pub use cell::{Number, PerCpuCell, Word};
 pub use counters::Counters;
+pub(crate) use guarded::Added;
 pub use handle::PerCpuRef;
 pub use iter::{IntoIter, Iter, IterCpus, IterMut};
 pub use raw::PerCpuPtr;

@@ -14,6 +14,8 @@ mod peers;
 mod pool;
 mod priority;
 mod raw;
+mod reclaim;
+mod rwlock;
 mod sections;
 mod sum;
 mod vectors;
@@ -22,7 +24,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 10] = [
+pub const GROUPS: [&str; 12] = [
     "current_cpu",
     "add",
     "sections",
@@ -33,6 +35,8 @@ pub const GROUPS: [&str; 10] = [
     "priority",
     "histogram",
     "pool",
+    "reclaim",
+    "rwlock",
 ];
 
 /// A group's cases, none of them prepared yet.
@@ -70,6 +74,8 @@ pub fn group(name: &str) -> Option<Group> {
         "priority" => (priority::BASELINE, priority::cases()),
         "histogram" => (histogram::BASELINE, histogram::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
+        "reclaim" => (reclaim::BASELINE, reclaim::cases()),
+        "rwlock" => (rwlock::BASELINE, rwlock::cases()),
         _ => return None,
     };
     let goals = match name {
@@ -77,6 +83,7 @@ pub fn group(name: &str) -> Option<Group> {
         "counter" => counter::goals(),
         "priority" => priority::goals(),
         "pool" => pool::goals(),
+        "rwlock" => rwlock::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })

@@ -2,11 +2,13 @@
 
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
+use corelocal::rwlock::ReadGuard;
 use corelocal::{
-    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
-    StaticHistogram, per_cpu,
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, PerCpuRwLock,
+    StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
+use std::sync::PoisonError;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
 
@@ -100,6 +102,16 @@ fn hot_pool_get_static() -> Pooled<'static, Object> {
     POOL.get()
 }
 
+#[inline(never)]
+fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> ReadGuard<'_, Object> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[inline(never)]
+fn hot_rwlock_leave(guard: ReadGuard<'_, Object>) {
+    drop(guard);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -121,6 +133,8 @@ fn main() {
         black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
         std::mem::forget(black_box(hot_pool_get_static()));
     }
+    let lock = PerCpuRwLock::new([0; 8]);
+    hot_rwlock_leave(black_box(hot_rwlock_read(black_box(&lock))));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }
