@@ -3,6 +3,7 @@
 use crate::advise::Subject;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::pick::args::PickArgs;
 use crate::real::RealArgs;
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
@@ -36,6 +37,8 @@ pub enum Command {
     Save(SaveArgs),
     /// Compare the layouts of the priority vector: coherence misses in a model, time on this machine.
     Rt(RtArgs),
+    /// Compare the hierarchical with the flat pick: time here, latency and frames in virtual time.
+    Pick(PickArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
     /// Run busy loops in groups with quotas under this machine's kernel, and in the model.

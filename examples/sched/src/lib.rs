@@ -8,6 +8,7 @@
 //! cargo run --release -p sched -- save --cgroup DIR -o FILE  # to send them to someone,
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
+//! cargo run --release -p sched -- pick                       # hierarchical and flat pick
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! cargo run --release -p sched -- real                       # quotas: this kernel beside the model
@@ -31,10 +32,12 @@
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`real`] | the model of quotas beside this machine's kernel |
+//! | [`pick`] | which task runs: EEVDF once a queue of each group and once flat, in virtual time |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
-//! The walks run no task; [`bandwidth`] has tasks in virtual time. What the walks keep is what the
-//! kernel's series of 2025 changed: which lines a walk touches and how it finds them.
+//! It is not a scheduler: no task runs but in the virtual time of [`bandwidth`] and [`pick`]. What it
+//! keeps is what the kernel's series of 2025 and 2026 changed: which lines a walk touches and how it
+//! finds them, and who is picked.
 
 pub mod advise;
 pub mod bandwidth;
@@ -46,6 +49,7 @@ pub mod map;
 pub mod measure;
 pub mod model;
 pub mod ops;
+pub mod pick;
 pub mod real;
 pub mod report;
 pub mod rng;

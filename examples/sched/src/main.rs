@@ -7,6 +7,8 @@ use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
+use sched::pick::args::PickArgs;
+use sched::pick::command::{self, Refused};
 use sched::real::{self, Outcome, RealArgs};
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Tree(args) => tree(args),
         Command::Save(args) => save(args),
         Command::Rt(args) => rt(args),
+        Command::Pick(args) => pick(args),
         Command::Layout(args) => layout(args),
         Command::Real(args) => real(args),
     };
@@ -160,6 +163,22 @@ fn pictures(directory: &Path, params: &Params) -> Result<(), Failure> {
             .map_err(|error| Failure::Input(format!("{}: {error}", file.display())))?;
     }
     Ok(())
+}
+
+fn pick(args: &PickArgs) -> Result<(), Failure> {
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let report = command::run(args, command, |what| eprintln!("{what}"));
+    let report = report.map_err(|refused| match refused {
+        Refused::Input(line) => Failure::Input(line),
+        Refused::System(line) => Failure::System(line),
+    })?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
+    } else {
+        sched::pick::report::print(&report, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
 }
 
 fn layout(args: &LayoutArgs) -> Result<(), Failure> {
