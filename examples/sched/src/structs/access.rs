@@ -1,6 +1,6 @@
 //! The fields that the walks touch, by name, so that one walk serves both kernels.
 
-use super::common::{LoadWeight, Removed, SchedAvg};
+use super::common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, SchedAvg};
 use super::recorded::Recorded;
 use super::{reorder, v6_14, v7_2, v7_3};
 use crate::link::{LeafLinks, Link};
@@ -79,18 +79,73 @@ macro_rules! fields {
     };
 }
 
+/// The fields of a `cfs_rq` that its virtual time is kept in, which kernels call differently.
+pub trait VirtualTime: Watched {
+    /// The weighted sum of the entities' virtual times.
+    fn weighted_sum(&self) -> &I64;
+
+    /// The sum of their weights.
+    fn weights(&self) -> &U64;
+
+    /// The time that both are relative to.
+    fn zero(&self) -> &U64;
+}
+
+macro_rules! virtual_time {
+    ($($kernel:ident: $sum:ident, $weights:ident, $zero:ident;)*) => {$(
+        virtual_time! { @impl $kernel::CfsRq,
+            |it| &it.$sum, |it| &it.$weights, |it| &it.$zero }
+        virtual_time! { @impl Recorded<$kernel::CfsRq>,
+            |it| it.field(|it| &it.$sum), |it| it.field(|it| &it.$weights),
+            |it| it.field(|it| &it.$zero) }
+    )*};
+    (@impl $for:ty, |$a:ident| $sum:expr, |$b:ident| $weights:expr, |$c:ident| $zero:expr) => {
+        impl VirtualTime for $for {
+            #[inline(always)]
+            fn weighted_sum(&self) -> &I64 {
+                let $a = self;
+                $sum
+            }
+
+            #[inline(always)]
+            fn weights(&self) -> &U64 {
+                let $b = self;
+                $weights
+            }
+
+            #[inline(always)]
+            fn zero(&self) -> &U64 {
+                let $c = self;
+                $zero
+            }
+        }
+    };
+}
+virtual_time! {
+    v6_14: avg_vruntime, avg_load, min_vruntime;
+    reorder: avg_vruntime, avg_load, min_vruntime;
+    v7_2: sum_w_vruntime, sum_weight, zero_vruntime;
+    v7_3: sum_w_vruntime, sum_weight, zero_vruntime;
+}
+
 fields! {
     /// Fields of a `cfs_rq`.
-    pub trait CfsRqFields: Watched {
+    pub trait CfsRqFields: VirtualTime {
         load: LoadWeight,
         nr_queued: U32,
+        h_nr_queued: U32,
         h_nr_runnable: U32,
+        h_nr_idle: U32,
+        tasks_timeline: RbRoot,
         curr: U64,
         avg: SchedAvg,
         removed: Removed,
         last_update_tg_load_avg: U64,
         tg_load_avg_contrib: U64,
         propagate: I64,
+        h_load: U64,
+        last_h_load_update: U64,
+        h_load_next: U64,
         rq: U64,
         on_list: I32,
         leaf_cfs_rq_list: LeafLinks<Self>,
@@ -98,12 +153,15 @@ fields! {
         runtime_enabled: I32,
         runtime_remaining: I64,
         throttled_pelt_idle: U64,
+        throttled_clock: U64,
         throttled_clock_pelt: U64,
         throttled_clock_pelt_time: U64,
         throttled_clock_self: U64,
         throttled_clock_self_time: U64,
         throttled: I32,
         throttle_count: I32,
+        throttled_list: ListHead,
+        throttled_csd_list: ListHead,
     }
     for v6_14::CfsRq, reorder::CfsRq, v7_2::CfsRq, v7_3::CfsRq
 }
@@ -112,7 +170,16 @@ fields! {
     /// Fields of a group's entity.
     pub trait SeFields: InQueue {
         load: LoadWeight,
+        run_node: RbNode,
+        deadline: U64,
+        min_vruntime: U64,
+        min_slice: U64,
         on_rq: U8,
+        exec_start: U64,
+        sum_exec_runtime: U64,
+        vruntime: U64,
+        vlag: I64,
+        slice: U64,
         depth: I32,
         parent: Link<Self>,
         cfs_rq: Link<Self::CfsRq>,

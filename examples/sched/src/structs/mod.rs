@@ -16,7 +16,7 @@ pub mod v6_14;
 pub mod v7_2;
 pub mod v7_3;
 
-pub use access::{CfsRqFields, InQueue, SeFields, Watched};
+pub use access::{CfsRqFields, InQueue, SeFields, VirtualTime, Watched};
 pub use common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, Rq, SchedAvg, SchedStatistics};
 pub use group::{Bandwidth, TaskGroup, TreeLinks};
 
