@@ -189,3 +189,41 @@ fields! {
     }
     for v6_14::SchedEntity, reorder::SchedEntity, v7_2::SchedEntity, v7_3::SchedEntity
 }
+
+/// Fields of a `cfs_rq` that not every kernel has.
+pub trait LaterFields {
+    /// The field `throttled_limbo_list`, since tasks are throttled one by one.
+    #[inline(always)]
+    fn throttled_limbo_list(&self) -> Option<&ListHead> {
+        None
+    }
+
+    /// The field `h_curr`, since the pick is flat.
+    #[inline(always)]
+    fn h_curr(&self) -> Option<&U64> {
+        None
+    }
+}
+
+macro_rules! later {
+    ($($for:ty { $($field:ident: $ty:ty),* })*) => {$(
+        impl LaterFields for $for {
+            $(#[inline(always)]
+            fn $field(&self) -> Option<&$ty> {
+                Some(&self.$field)
+            })*
+        }
+
+        impl LaterFields for Recorded<$for> {
+            $(fn $field(&self) -> Option<&$ty> {
+                Some(self.field(|plain| &plain.$field))
+            })*
+        }
+    )*};
+}
+later! {
+    v6_14::CfsRq {}
+    reorder::CfsRq {}
+    v7_2::CfsRq { throttled_limbo_list: ListHead }
+    v7_3::CfsRq { throttled_limbo_list: ListHead, h_curr: U64 }
+}
