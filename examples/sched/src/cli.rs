@@ -3,6 +3,7 @@
 use crate::advise::Subject;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
+use crate::replay;
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::trace;
@@ -74,6 +75,10 @@ pub struct TreeArgs {
     /// The machine whose caches are modelled; that of the repository by default.
     #[arg(long, value_name = "FILE")]
     pub params: Option<PathBuf>,
+    /// Replay the runs of this file in the modelled caches instead of walking there; those of the
+    /// repository with `--cpus 480`, their largest machine.
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
     /// Only the model of the caches, nothing timed.
     #[arg(long)]
     pub untimed: bool,
@@ -309,6 +314,38 @@ impl TreeArgs {
         })
     }
 
+    /// The runs that are to be replayed in modelled caches, instead of the walks.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is wrong with the file, or with this machine for it.
+    pub fn replayed(&self, machine: &Machine) -> Result<Option<replay::Params>, String> {
+        let params = match &self.replay {
+            Some(path) => {
+                let said = |what: &dyn core::fmt::Display| format!("{}: {what}", path.display());
+                let text = fs::read_to_string(path).map_err(|error| said(&error))?;
+                replay::Params::parse(&text).map_err(|what| said(&what))?
+            }
+            None => {
+                let params = replay::Params::parse(replay::FIXED)?;
+                let largest = params.runs.iter().map(|run| run.cpus as usize).max();
+                if self.cpus != largest {
+                    return Ok(None);
+                }
+                params
+            }
+        };
+        for run in &params.runs {
+            let tree = Tree::regular(run.width, run.depth);
+            let tree = tree.map_err(|error| format!("run {}: {error}", run.name))?;
+            // Two at once, each with where its pieces are placed.
+            let what =
+                format!("run {}: {} groups on {} CPUs", run.name, tree.groups.len(), run.cpus);
+            fits(&what, 3, u64::from(run.cpus), machine, &tree)?;
+        }
+        Ok(Some(params))
+    }
+
     /// The machine whose caches are to be modelled, if one is.
     ///
     /// # Errors
@@ -326,6 +363,7 @@ impl TreeArgs {
         match self.cpus {
             Some(0) if self.untimed => return Err("--cpus 0 --untimed: nothing is left".to_owned()),
             Some(0) => return Ok(None),
+            _ if self.replayed(machine)?.is_some() => return Ok(None),
             Some(cpus) => params.cores = cpus,
             None if self.quick => params.cores = machine.cpus as usize,
             None => {}

@@ -40,6 +40,7 @@ pub mod map;
 pub mod measure;
 pub mod model;
 pub mod ops;
+pub mod replay;
 pub mod report;
 pub mod rng;
 pub mod rt;

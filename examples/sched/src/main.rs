@@ -7,6 +7,7 @@ use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
+use sched::replay::{Quotas, regimes};
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
 use sched::trace::trace;
@@ -82,6 +83,13 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
             trace(modelled, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?
         }
     };
+    let replayed = match args.replayed(&machine).map_err(Failure::Input)? {
+        None => Vec::new(),
+        Some(params) => regimes(&params, Quotas::Leaves, machine.allowed.len().min(2), |what| {
+            eprintln!("{what}");
+        })
+        .map_err(Failure::System)?,
+    };
     let report = Report {
         machine: &machine,
         backend: format!("{backend}: {}", backend.reason()),
@@ -91,6 +99,7 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
         results: &results,
         modelled: modelled.as_ref(),
         traced: &traced,
+        replayed: &replayed,
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };

@@ -33,6 +33,13 @@ macro_rules! word {
             pub fn add(&self, value: $plain) {
                 self.set(self.get().wrapping_add(value));
             }
+
+            /// Adds `value`, wrapping, beside other writers; returns what was there.
+            #[inline(always)]
+            pub fn fetch_add(&self, value: $plain) -> $plain {
+                // Relaxed: as in `get`; a sum needs no order.
+                self.0.fetch_add(value, Ordering::Relaxed)
+            }
         }
     )*};
 }

@@ -1,6 +1,6 @@
 //! [`Params`]: what is replayed on which modelled machines, read from `replay.params`.
 
-use model::{Geometry, Params as Caches};
+use model::Params as Caches;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -14,6 +14,16 @@ pub enum FreeList {
     Sequential,
     /// Shuffled slab by slab, as kernels do against attacks.
     Random,
+}
+
+impl FreeList {
+    /// The word in the output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+        }
+    }
 }
 
 /// What a period is made of, on whatever machine.
@@ -199,15 +209,6 @@ fn run(values: &[&str], [l1, l2]: &[String; 2]) -> Result<Run, String> {
     Ok(run)
 }
 
-/// A level in words: bytes and ways.
-pub(super) fn level(of: Geometry) -> String {
-    let (size, unit) = match of.size() {
-        bytes if bytes % (1 << 20) == 0 => (bytes >> 20, "M"),
-        bytes => (bytes >> 10, "K"),
-    };
-    format!("{size}{unit}/{}", of.ways())
-}
-
 fn one<T: FromStr<Err: Display> + Copy>(values: &[&str]) -> Result<T, String> {
     match values {
         [value] => value.parse().map_err(|error| format!("{value}: {error}")),
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_text_is_said() {
         for (from, to, says) in [
-            ("run 480-d3w10         480     2", "run 480-d3w10 480 7", "line 21: 480 CPUs are no"),
+            ("run 480-d3w10         480     2", "run 480-d3w10 480 7", "line 20: 480 CPUs are no"),
             ("run 480-d3w10         480", "run 480-d3w10", "a run is NAME"),
             ("3    10  4  random", "3    10  481  random", "not on 481"),
             ("3    10  4  random", "3    10  4  any", "any: random or sequential"),

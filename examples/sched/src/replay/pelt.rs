@@ -77,7 +77,8 @@ mod tests {
             now += 1 << 20;
             update(&avg, now, all);
         }
-        let [load, runnable, util] = [&avg.load_avg, &avg.runnable_avg, &avg.util_avg].map(|a| a.get());
+        let [load, runnable, util] =
+            [&avg.load_avg, &avg.runnable_avg, &avg.util_avg].map(|a| a.get());
         assert!([load, runnable, util].iter().all(|avg| (1000..=1024).contains(avg)), "{load}");
         now += 32 << 20;
         update(&avg, now, none);

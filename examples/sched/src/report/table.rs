@@ -22,7 +22,8 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     if !rows.is_empty() {
         end(report, out)?;
     }
-    report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))
+    report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))?;
+    super::replayed(report.replayed, out)
 }
 
 fn end(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
