@@ -1,9 +1,10 @@
 //! The command line, and what is wrong with it.
 
 use crate::advise::Subject;
+use crate::churn;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
-use crate::replay;
+use crate::replay::{self, Here, Question};
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::trace;
@@ -32,6 +33,8 @@ pub struct Cli {
 pub enum Command {
     /// Build a tree of task groups in each layout and time the kernel's walks over it.
     Tree(TreeArgs),
+    /// Time groups that come and go, from one thread and from two, with a lock and without.
+    Churn(ChurnArgs),
     /// Write a live hierarchy of cgroups as a listing that `tree --from` reads.
     Save(SaveArgs),
     /// Compare the layouts of the priority vector: coherence misses in a model, time on this machine.
@@ -88,6 +91,33 @@ pub struct TreeArgs {
     /// Two short runs at one lane count: a check that it works, not a measurement.
     #[arg(long)]
     pub quick: bool,
+}
+
+/// Arguments of `sched churn`.
+#[derive(Debug, Args)]
+pub struct ChurnArgs {
+    /// CPUs of the memory layout; this machine's number if that is more.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub lanes: u32,
+    /// Independent repetitions.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// Where every shuffle starts.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Two short runs: a check that it works, not a measurement.
+    #[arg(long)]
+    pub quick: bool,
+}
+
+impl ChurnArgs {
+    /// What to measure.
+    pub fn config(&self) -> churn::Config {
+        let (kept, groups) = if self.quick { (10, 100) } else { (100, 1000) };
+        let samples = if self.quick { 1 } else { 15 };
+        let runs = if self.quick { self.runs.min(2) } else { self.runs };
+        churn::Config { lanes: self.lanes, kept, groups, samples, runs, seed: self.seed }
+    }
 }
 
 /// Arguments of `sched save`.
@@ -312,6 +342,40 @@ impl TreeArgs {
             patience: Duration::from_secs(if self.quick { 1 } else { 15 }),
             seed: self.seed,
         })
+    }
+
+    /// Replays the tree on this machine, on as many lanes as the walks.
+    ///
+    /// # Errors
+    ///
+    /// What the system refused, as text.
+    pub fn played(
+        &self,
+        machine: &Machine,
+        config: &Config,
+        tree: &Tree,
+    ) -> Result<Vec<Here>, String> {
+        let caches = match self.cpus {
+            Some(0) => None,
+            _ => Some(Caches::parse(trace::MACHINE).map_err(|error| error.to_string())?),
+        };
+        let mut tables = Vec::new();
+        for &lanes in &config.lanes {
+            for shuffled in [false, true] {
+                let question = Question {
+                    tree,
+                    lanes,
+                    allowed: &machine.allowed,
+                    shuffled,
+                    runs: config.runs,
+                    periods: if self.quick { 1 } else { 3 },
+                    seed: self.seed,
+                    caches,
+                };
+                tables.push(Here::replay(&question, |what| eprintln!("{what}"))?);
+            }
+        }
+        Ok(tables)
     }
 
     /// The runs that are to be replayed in modelled caches, instead of the walks.

@@ -33,6 +33,7 @@
 //! which lines a walk touches and how it finds them.
 
 pub mod advise;
+pub mod churn;
 pub mod cli;
 pub mod layout;
 pub mod link;

@@ -3,7 +3,8 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 use sched::advise::{Subject, advice_on, report, steps_table};
-use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
+use sched::churn;
+use sched::cli::{ChurnArgs, Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     };
     let done = match &cli.command {
         Command::Tree(args) => tree(args),
+        Command::Churn(args) => churn(args),
         Command::Save(args) => save(args),
         Command::Rt(args) => rt(args),
         Command::Layout(args) => layout(args),
@@ -83,6 +85,7 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
             trace(modelled, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?
         }
     };
+    let played = args.played(&machine, &config, &tree).map_err(Failure::System)?;
     let replayed = match args.replayed(&machine).map_err(Failure::Input)? {
         None => Vec::new(),
         Some(params) => regimes(&params, Quotas::Leaves, machine.allowed.len().min(2), |what| {
@@ -99,10 +102,20 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
         results: &results,
         modelled: modelled.as_ref(),
         traced: &traced,
+        played: &played,
         replayed: &replayed,
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn churn(args: &ChurnArgs) -> Result<(), Failure> {
+    let (machine, config) = (Machine::current(), args.config());
+    let rows = churn::churn(&config, &machine, |what| eprintln!("{what}"));
+    let rows = rows.map_err(Failure::System)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = churn::print(&config, &machine, &rows, &mut out);
     finish(written.and_then(|()| out.flush()))
 }
 

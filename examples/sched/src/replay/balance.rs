@@ -20,7 +20,7 @@ impl<'g, L: Layout> On<'g, L> {
         count
     }
 
-    fn decay_one(self, queue: &Cfs<L>, held: L::Cfs<'g>) {
+    pub(super) fn decay_one(self, queue: &Cfs<L>, held: L::Cfs<'g>) {
         self.queue_load(queue);
         self.report(queue);
         queue.nr_queued();

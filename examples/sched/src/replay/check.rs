@@ -6,6 +6,7 @@ use crate::layout::{Held, Layout};
 use crate::model;
 use crate::structs::{CfsRqFields, SeFields, VirtualTime};
 use corelocal::CpuId;
+use crossbeam_epoch::{self as epoch, Guard};
 
 /// Checks, beside the model's invariants:
 ///
@@ -27,16 +28,17 @@ pub(super) fn check<L: Layout>(
     players: &[Player<'_, L>],
     awake: bool,
 ) -> Result<(), String> {
+    let guard = &epoch::pin();
     model::check(stage.model)?;
     for player in players {
         let mut tasks = vec![0_u32; stage.model.groups().len()];
         if awake {
             player.tasks().iter().for_each(|&leaf| tasks[leaf as usize] += 1);
         }
-        check_cpu(stage, player.cpu(), &tasks)?;
+        check_cpu(stage, guard, player.cpu(), &tasks)?;
     }
     for index in 1..stage.model.groups().len() {
-        let tg = stage.model.groups().get(index, stage.guard).expect("a group stays");
+        let tg = stage.model.groups().get(index, guard).expect("a group stays");
         let told: u64 = stage
             .model
             .cpus()
@@ -46,7 +48,7 @@ pub(super) fn check<L: Layout>(
         same(told, load, || format!("{} group {index}: load that queues reported", L::NAME))?;
     }
     for pool in stage.pools.iter() {
-        let tg = stage.model.groups().get(pool.group as usize, stage.guard).expect("a group");
+        let tg = stage.model.groups().get(pool.group as usize, guard).expect("a group");
         let (state, runtime) = (pool.lock(), tg.bandwidth.runtime.get());
         let what = || format!("{} group {}: the pool", L::NAME, pool.group);
         same(state.quota - state.granted, runtime, what)?;
@@ -68,9 +70,14 @@ fn same<T: PartialEq + core::fmt::Display>(
     Err(format!("{}: {found}, and by its parts {expected}", what()))
 }
 
-fn check_cpu<L: Layout>(stage: &Stage<'_, L>, cpu: CpuId, tasks: &[u32]) -> Result<(), String> {
+fn check_cpu<L: Layout>(
+    stage: &Stage<'_, L>,
+    guard: &Guard,
+    cpu: CpuId,
+    tasks: &[u32],
+) -> Result<(), String> {
     let groups = stage.model.groups();
-    let tg = |index: usize| groups.get(index, stage.guard).expect("a group stays");
+    let tg = |index: usize| groups.get(index, guard).expect("a group stays");
     let queue = |index: usize| L::tg_cfs_rq(tg(index), cpu).plain();
     let mut entities = tasks.to_vec();
     let mut weight: Vec<u64> = tasks.iter().map(|&tasks| u64::from(tasks) * NICE_0).collect();
@@ -112,8 +119,9 @@ fn check_cpu<L: Layout>(stage: &Stage<'_, L>, cpu: CpuId, tasks: &[u32]) -> Resu
 
 /// A sum of what the steps left in all queues and entities.
 pub(super) fn left<L: Layout>(stage: &Stage<'_, L>) -> u64 {
+    let guard = &epoch::pin();
     let mut sum = 0_u64;
-    for tg in stage.model.groups().iter(stage.guard) {
+    for tg in stage.model.groups().iter(guard) {
         for cpu in stage.model.cpus() {
             let of = L::tg_cfs_rq(tg, cpu).plain();
             let entity = L::tg_se(tg, cpu).map(Held::plain);

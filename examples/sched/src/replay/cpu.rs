@@ -5,17 +5,16 @@ use super::queue::{NICE_0, On};
 use super::quota::Pools;
 use super::scenario::Scenario;
 use crate::layout::{Held, Layout, Se};
-use crate::model::{Model, leaf};
+use crate::model::{Model, Tg, leaf};
 use crate::structs::{CfsRqFields, SchedAvg, SeFields};
 use corelocal::CpuId;
-use crossbeam_epoch::Guard;
+use crossbeam_epoch::{self as epoch, Guard};
 use std::sync::{Mutex, PoisonError};
 
 /// What all CPUs of a replay share.
-pub(super) struct Stage<'g, L: Layout> {
-    pub(super) model: &'g Model<L>,
-    pub(super) guard: &'g Guard,
-    pub(super) pools: Pools<'g, L>,
+pub(super) struct Stage<'m, L: Layout> {
+    pub(super) model: &'m Model<L>,
+    pub(super) pools: Pools<L>,
     /// Of each CPU of the model the groups that it is to unthrottle.
     woken: Vec<Mutex<Vec<u32>>>,
     slice: i64,
@@ -24,9 +23,10 @@ pub(super) struct Stage<'g, L: Layout> {
     sampled: usize,
 }
 
-impl<'g, L: Layout> Stage<'g, L> {
+impl<'m, L: Layout> Stage<'m, L> {
     /// A stage on which nothing has happened: no queue has load, or is on a leaf list.
-    pub(super) fn new(model: &'g Model<L>, guard: &'g Guard, scenario: &Scenario) -> Self {
+    pub(super) fn new(model: &'m Model<L>, scenario: &Scenario) -> Self {
+        let guard = &epoch::pin();
         model.cpus().for_each(|cpu| clear(model, guard, cpu));
         for index in 0..model.groups().len() {
             let tg = model.groups().get(index, guard).expect("a group stays");
@@ -46,7 +46,6 @@ impl<'g, L: Layout> Stage<'g, L> {
         }
         Self {
             model,
-            guard,
             pools,
             woken: model.cpus().map(|_| Mutex::new(Vec::new())).collect(),
             slice: rules.slice as i64 * 1000,
@@ -121,6 +120,7 @@ fn clear_queue<C: CfsRqFields>(queue: &C) {
 /// One CPU, and what it knows without asking: its tasks know their queues, as the kernel's do.
 pub(super) struct Player<'g, L: Layout> {
     on: On<'g, L>,
+    groups: Vec<&'g Tg<L>>,
     held: Vec<L::Cfs<'g>>,
     entities: Vec<Option<&'g Se<L>>>,
     parents: Vec<u32>,
@@ -140,20 +140,22 @@ pub(super) struct Player<'g, L: Layout> {
 }
 
 impl<'g, L: Layout> Player<'g, L> {
-    pub(super) fn new(stage: &Stage<'g, L>, scenario: &Scenario, place: usize) -> Self {
-        let Stage { model, guard, .. } = *stage;
+    pub(super) fn new(
+        stage: &Stage<'g, L>,
+        guard: &'g Guard,
+        scenario: &Scenario,
+        place: usize,
+    ) -> Self {
+        let model = stage.model;
         let cpu = CpuId::new(scenario.cpus[place]);
-        let groups = 0..model.groups().len();
-        let tg = |index| model.groups().get(index, guard).expect("a group stays");
+        let groups: Vec<&Tg<L>> = model.groups().iter(guard).collect();
         let pools = stage.pools.iter().map(|pool| pool.group);
         Self {
             on: On { model, guard, rq: model.rq(cpu), cpu },
-            held: groups.clone().map(|index| L::tg_cfs_rq(tg(index), cpu)).collect(),
-            entities: groups
-                .clone()
-                .map(|index| L::tg_se(tg(index), cpu).map(Held::plain))
-                .collect(),
-            parents: groups.map(|index| tg(index).links.parent.get()).collect(),
+            held: groups.iter().map(|tg| L::tg_cfs_rq(tg, cpu)).collect(),
+            entities: groups.iter().map(|tg| L::tg_se(tg, cpu).map(Held::plain)).collect(),
+            parents: groups.iter().map(|tg| tg.links.parent.get()).collect(),
+            groups,
             tasks: scenario.tasks[place].clone(),
             starved: Vec::new(),
             stopped: vec![false; model.groups().len()],
@@ -180,8 +182,7 @@ impl<'g, L: Layout> Player<'g, L> {
         self.tasks.clear();
         self.tasks.extend_from_slice(tasks);
         for leaf in came {
-            let On { model, guard, cpu, .. } = self.on;
-            let tg = model.groups().get(leaf as usize, guard).expect("a group stays");
+            let (tg, cpu) = (self.groups[leaf as usize], self.on.cpu);
             let _ = (L::tg_cfs_rq(tg, cpu), L::tg_se(tg, cpu));
         }
     }
@@ -200,7 +201,7 @@ impl<'g, L: Layout> Player<'g, L> {
                 let group = *self.starved.get(at)?;
                 let _held = self.on.model.lock_rq(self.on.cpu);
                 let pool = stage.pools.of(group).expect("it has a quota");
-                self.on.throttle(pool, self.held[group as usize]);
+                self.on.throttle(pool, self.groups[group as usize], self.held[group as usize]);
                 if at + 1 == self.starved.len() {
                     self.starved.clear();
                 }
@@ -220,7 +221,8 @@ impl<'g, L: Layout> Player<'g, L> {
             }
             Phase::Refill => {
                 let pool = stage.pools.of(*self.timers.get(at)?).expect("it has a timer");
-                pool.refill(stage.model, |cpu| stage.woken(cpu).push(pool.group));
+                let tg = self.groups[pool.group as usize];
+                pool.refill(stage.model, tg, |cpu| stage.woken(cpu).push(pool.group));
             }
             Phase::Unthrottle => self.unthrottle(stage)?,
             Phase::Sleep => self.sleep(stage, *self.tasks.get(at)?),
@@ -229,7 +231,7 @@ impl<'g, L: Layout> Player<'g, L> {
                 let cpu = model.cpus().nth(at)?;
                 let _held = model.lock_rq(cpu);
                 let on = On { model, guard, rq: model.rq(cpu), cpu };
-                let tg = model.groups().get(group as usize, guard).expect("a group stays");
+                let tg = self.groups[group as usize];
                 if at == 0 {
                     let old = L::touched(&tg.shares).get();
                     tg.shares.set(if old == NICE_0 { NICE_0 * 2 } else { NICE_0 });
@@ -237,9 +239,7 @@ impl<'g, L: Layout> Player<'g, L> {
                 on.set_shares(tg);
             }
             Phase::Offline => {
-                let On { model, guard, .. } = self.on;
-                let tg = model.groups().get(at, guard).filter(|_| self.goes_offline)?;
-                self.on.offline(tg);
+                self.on.offline(self.groups.get(at).filter(|_| self.goes_offline)?);
             }
         }
         Some(1)
@@ -262,7 +262,7 @@ impl<'g, L: Layout> Player<'g, L> {
         let queue = self.held[leaf as usize].plain();
         self.on.dequeue_task(queue, self.entities[leaf as usize]);
         if let Some(pool) = stage.pools.of(leaf) {
-            pool.return_slack(queue);
+            pool.return_slack(self.groups[leaf as usize], queue);
         }
     }
 
@@ -294,7 +294,8 @@ impl<'g, L: Layout> Player<'g, L> {
             self.on.tick(queue, entity, stage.tick);
             if queue.runtime_enabled().get() != 0 {
                 let pool = stage.pools.of(group).expect("it has a quota");
-                let left = pool.charge(queue, stage.tick as i64, stage.slice);
+                let left =
+                    pool.charge(self.groups[group as usize], queue, stage.tick as i64, stage.slice);
                 if !left && !std::mem::replace(&mut self.stopped[group as usize], true) {
                     self.starved.push(group);
                 }
@@ -328,7 +329,7 @@ impl<'g, L: Layout> Player<'g, L> {
             }
         };
         let pool = stage.pools.of(group).expect("it has a quota");
-        self.on.unthrottle(pool, self.held[group as usize], note);
+        self.on.unthrottle(pool, self.groups[group as usize], self.held[group as usize], note);
         Some(())
     }
 }

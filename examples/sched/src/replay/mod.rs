@@ -9,6 +9,7 @@
 mod balance;
 mod check;
 mod cpu;
+mod here;
 mod independent;
 mod modelled;
 mod params;
@@ -19,14 +20,17 @@ mod queue;
 mod quota;
 mod regimes;
 mod scenario;
+mod timed;
 mod variant;
 
+pub use here::{Here, Question};
 pub use independent::Independent;
 pub use modelled::{Met, Tally};
 pub use params::{FIXED, FreeList, Params, Rules, Run};
 pub use phase::Phase;
 pub use regimes::{Regime, regimes};
 pub use scenario::{Quotas, Scenario};
+pub use timed::{TIMED, Timed, Times, Timing, time};
 pub use variant::Variant;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A replay in the modelled caches: misses of each phase, in each layout.
 
 use super::cpu::{Player, Stage};
-use super::params::{Rules, Run};
+use super::params::FreeList;
 use super::phase::Phase;
 use super::place::{Habits, Memory};
-use super::scenario::{Quotas, Scenario};
+use super::scenario::Scenario;
 use super::{check, variant::Variant};
 use crate::layout::{Layout, Order};
 use crate::model::Model;
@@ -13,7 +13,7 @@ use crate::trace::Pages;
 use crate::tree::Tree;
 use corelocal::{Area, CpuId};
 use crossbeam_epoch as epoch;
-use model::{Access, Hierarchy, Stats};
+use model::{Access, Hierarchy, Params as Caches, Stats};
 use std::collections::BTreeMap;
 
 /// What a phase met, all counted periods together.
@@ -62,50 +62,58 @@ impl Met {
     }
 }
 
-/// A run in the layout `L`, whose name is `variant`, with pages of each kind.
+/// What is replayed, in whatever layout.
+#[derive(Clone, Debug)]
+pub(super) struct Setup<'a> {
+    pub(super) name: &'a str,
+    pub(super) tree: &'a Tree,
+    /// CPUs of the memory layout, of which those of the scenario do something.
+    pub(super) lanes: u32,
+    pub(super) scenario: Scenario,
+    pub(super) nodes: u32,
+    pub(super) free_list: FreeList,
+    pub(super) caches: Caches,
+    pub(super) pages: &'a [Pages],
+}
+
+/// A replay in the layout `L`, whose name is `variant`, with pages of each kind.
 ///
 /// # Errors
 ///
 /// What the system refused, as text; in debug builds, what does not add up.
-pub(super) fn replay<L: Layout>(
-    run: &Run,
-    rules: Rules,
-    quotas: Quotas,
-    pages: &[Pages],
-    variant: Variant,
-) -> Result<Vec<Met>, String> {
+pub(super) fn replay<L: Layout>(setup: &Setup<'_>, variant: Variant) -> Result<Vec<Met>, String> {
+    let Setup { lanes, nodes, free_list, .. } = *setup;
     let said =
-        |error: &dyn core::fmt::Display| format!("{} of {}: {error}", variant.name(), run.name);
-    let tree = Tree::regular(run.width, run.depth).map_err(|error| said(&error))?;
+        |error: &dyn core::fmt::Display| format!("{} of {}: {error}", variant.name(), setup.name);
     let machine = Area::global().lanes() as u32 - 1;
-    let area = Area::builder().cpus(run.cpus.max(machine)).odd_lines(variant.is_odd());
+    let area = Area::builder().cpus(lanes.max(machine)).odd_lines(variant.is_odd());
     let area = area.build().map_err(|error| said(&error))?;
-    let model = Model::<L>::build(&tree, run.cpus, Order::Allocation, &area);
+    let model = Model::<L>::build(setup.tree, lanes, Order::Allocation, &area);
     let model = model.map_err(|error| said(&error))?;
-    let scenario = Scenario::new(&tree, rules, (0..run.cpus).collect(), run.on, quotas);
     let of = |&pages: &Pages| {
-        let habits = Habits { nodes: run.nodes, free_list: run.free_list, pages, seed: rules.seed };
-        let mut caches = Caches {
+        let habits = Habits { nodes, free_list, pages, seed: setup.scenario.rules.seed };
+        let mut machine = Modelled {
             memory: Memory::new(&model, habits),
-            machine: Hierarchy::new(&run.caches),
-            line: run.caches.l1.line() as u64,
+            machine: Hierarchy::new(&setup.caches),
+            line: setup.caches.l1.line() as u64,
             phases: BTreeMap::new(),
         };
-        let left = periods(&model, scenario.clone(), &mut caches).map_err(|what| said(&what))?;
-        Ok(Met { variant, pages, phases: caches.phases, left })
+        let scenario = setup.scenario.clone();
+        let left = periods(&model, scenario, &mut machine).map_err(|what| said(&what))?;
+        Ok(Met { variant, pages, phases: machine.phases, left })
     };
-    pages.iter().map(of).collect()
+    setup.pages.iter().map(of).collect()
 }
 
 /// The modelled machine, and what its phases met.
-struct Caches {
+struct Modelled {
     memory: Memory,
     machine: Hierarchy,
     line: u64,
     phases: BTreeMap<Phase, Tally>,
 }
 
-impl Caches {
+impl Modelled {
     /// One step of a core, which used this.
     fn step(&mut self, phase: Phase, core: CpuId, units: u64, touches: &[(usize, usize)]) {
         let before = self.machine.stats(core.index());
@@ -138,13 +146,14 @@ impl Caches {
 fn periods<L: Layout>(
     model: &Model<L>,
     mut scenario: Scenario,
-    caches: &mut Caches,
+    caches: &mut Modelled,
 ) -> Result<u64, String> {
     let guard = &epoch::pin();
-    let stage = Stage::new(model, guard, &scenario);
+    let stage = Stage::new(model, &scenario);
     let rules = scenario.rules;
-    let mut players: Vec<Player<'_, L>> =
-        (0..scenario.cpus.len()).map(|place| Player::new(&stage, &scenario, place)).collect();
+    let mut players: Vec<Player<'_, L>> = (0..scenario.cpus.len())
+        .map(|place| Player::new(&stage, guard, &scenario, place))
+        .collect();
     for period in 0..rules.warm_up + rules.periods {
         if period == rules.warm_up {
             caches.phases.clear();
@@ -176,7 +185,7 @@ fn phase_of_all<'g, L: Layout>(
     stage: &Stage<'g, L>,
     players: &mut [Player<'g, L>],
     phase: Phase,
-    caches: &mut Caches,
+    caches: &mut Modelled,
 ) {
     let mut open = vec![true; players.len()];
     for at in 0.. {

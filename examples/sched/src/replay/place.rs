@@ -180,13 +180,16 @@ impl Memory {
         Some(u64::from(self.frames[(at / PAGE) as usize]) * PAGE + at % PAGE)
     }
 
-    /// Where the ranges lie: start and end in the process's memory, for a test.
+    /// Whether two pieces share a byte, in the addresses or in the frames.
     #[cfg(test)]
     pub(super) fn overlaps(&self) -> bool {
         let mut placed: Vec<(u64, u64)> =
             self.ranges.iter().filter_map(|r| Some((r.at?, r.at? + r.bytes as u64))).collect();
         placed.sort_unstable();
-        placed.windows(2).any(|pair| pair[0].1 > pair[1].0)
+        let mut frames = self.frames.clone();
+        frames.sort_unstable();
+        frames.dedup();
+        placed.windows(2).any(|pair| pair[0].1 > pair[1].0) || frames.len() != self.frames.len()
     }
 }
 

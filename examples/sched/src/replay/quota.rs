@@ -2,8 +2,11 @@
 //! distribution, unthrottling. The group's entity leaves its queue when it is throttled (as to Linux
 //! 6.17), for all structures, so that layouts are compared on the same work.
 
+#![allow(unsafe_code, reason = "a pool's links to throttled queues")]
+
 use super::queue::{On, Tasks};
 use crate::layout::{Cfs, Held, Layout, Se};
+use crate::link::Link;
 use crate::model::{Model, Tg, leaf};
 use crate::ops::{Step, throttle_down, unthrottle_up};
 use crate::structs::{CfsRqFields, SeFields};
@@ -14,95 +17,98 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Nanoseconds that a queue keeps when it gives runtime back.
 const KEPT: i64 = 1_000_000;
 
-/// A group with a quota. The pool's runtime is the group's word `bandwidth.runtime`, guarded by the lock.
-pub(super) struct Pool<'g, L: Layout> {
-    tg: &'g Tg<L>,
+/// A group with a quota. The pool's runtime is the group's word `bandwidth.runtime`, guarded by the
+/// lock.
+pub(super) struct Pool<L: Layout> {
     pub(super) group: u32,
-    state: Mutex<State<'g, L>>,
+    state: Mutex<State<L>>,
 }
 
 /// What the lock of a pool guards.
-pub(super) struct State<'g, L: Layout> {
+pub(super) struct State<L: Layout> {
     /// Throttled queues by CPU, in the order in which they were.
-    throttled: Vec<(CpuId, &'g Cfs<L>)>,
+    throttled: Vec<(CpuId, Link<Cfs<L>>)>,
     /// Nanoseconds that CPUs took from the pool since the last refill, less what they gave back.
     pub(super) granted: i64,
     /// The most that they may.
     pub(super) quota: i64,
 }
 
-impl<'g, L: Layout> Pool<'g, L> {
+impl<L: Layout> Pool<L> {
     /// A full pool of `quota` nanoseconds.
-    pub(super) fn new(tg: &'g Tg<L>, group: u32, quota: i64) -> Self {
+    fn new(tg: &Tg<L>, group: u32, quota: i64) -> Self {
         tg.bandwidth.runtime.set(quota);
         let state = Mutex::new(State { throttled: Vec::new(), granted: 0, quota });
-        Self { tg, group, state }
+        Self { group, state }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State<'g, L>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes up to `wanted` nanoseconds.
-    fn take(&self, wanted: i64) -> i64 {
+    fn take(&self, tg: &Tg<L>, wanted: i64) -> i64 {
         let mut state = self.lock();
-        let pool = &L::touched(&self.tg.bandwidth).runtime;
+        let pool = &L::touched(&tg.bandwidth).runtime;
         let given = wanted.min(pool.get()).max(0);
         pool.set(pool.get() - given);
         state.granted += given;
         given
     }
 
-    fn give_back(&self, runtime: i64) {
+    fn give_back(&self, tg: &Tg<L>, runtime: i64) {
         let mut state = self.lock();
-        let pool = &L::touched(&self.tg.bandwidth).runtime;
+        let pool = &L::touched(&tg.bandwidth).runtime;
         pool.set(pool.get() + runtime);
         state.granted -= runtime;
     }
 
     /// `account_cfs_rq_runtime`: charges `ran` nanoseconds and asks for a slice if nothing is left.
     /// Whether something is left then.
-    pub(super) fn charge(&self, queue: &Cfs<L>, ran: i64, slice: i64) -> bool {
+    pub(super) fn charge(&self, tg: &Tg<L>, queue: &Cfs<L>, ran: i64, slice: i64) -> bool {
         let left = queue.runtime_remaining();
         left.set(left.get() - ran);
         if left.get() <= 0 && queue.throttled().get() == 0 {
-            let given = self.take(slice - left.get());
+            let given = self.take(tg, slice - left.get());
             left.set(left.get() + given);
         }
         left.get() > 0
     }
 
     /// `return_cfs_rq_runtime`: a queue without tasks keeps a millisecond.
-    pub(super) fn return_slack(&self, queue: &Cfs<L>) {
+    pub(super) fn return_slack(&self, tg: &Tg<L>, queue: &Cfs<L>) {
         let left = queue.runtime_remaining();
         if left.get() > KEPT && queue.nr_queued().get() == 0 {
             let slack = left.get() - KEPT;
             left.set(KEPT);
-            self.give_back(slack);
+            self.give_back(tg, slack);
         }
     }
 
     /// The period's timer: refills the pool, then gives each throttled queue what it lacks and a
     /// nanosecond (`distribute_cfs_runtime`). Calls `wake` with each CPU that is to unthrottle.
-    pub(super) fn refill(&self, model: &'g Model<L>, mut wake: impl FnMut(CpuId)) {
+    pub(super) fn refill(&self, model: &Model<L>, tg: &Tg<L>, mut wake: impl FnMut(CpuId)) {
         let mut state = self.lock();
-        self.tg.bandwidth.runtime.set(state.quota);
+        L::touched(&tg.bandwidth).runtime.set(state.quota);
         state.granted = 0;
         let throttled = std::mem::take(&mut state.throttled);
         drop(state);
-        for (cpu, queue) in throttled {
+        for (cpu, link) in throttled {
+            let queue = link.get().expect("a throttled queue");
             let _held = model.lock_rq(cpu);
             // The lists are walked and written; the queue's CPU is where its lock is.
             queue.throttled_list().next.set(0);
-            let (_, curr) = (queue.rq(), queue.curr().get());
-            debug_assert_eq!((queue.throttled().get(), curr), (1, 0), "a throttled queue");
+            let _ = (queue.rq(), queue.curr());
+            if queue.throttled().get() == 0 {
+                continue;
+            }
             let left = queue.runtime_remaining();
-            left.set(left.get() + self.take(1 - left.get()));
+            left.set(left.get() + self.take(tg, 1 - left.get()));
             if left.get() > 0 {
                 queue.throttled_csd_list().next.set(1);
                 wake(cpu);
             } else {
-                self.lock().throttled.push((cpu, queue));
+                self.lock().throttled.push((cpu, link));
             }
         }
     }
@@ -115,13 +121,18 @@ impl<'g, L: Layout> On<'g, L> {
     }
 
     /// `throttle_cfs_rq`: the group's subtree on this CPU stands still, and its entity leaves.
-    pub(super) fn throttle(self, pool: &Pool<'g, L>, held: L::Cfs<'g>) {
+    pub(super) fn throttle(self, pool: &Pool<L>, tg: &Tg<L>, held: L::Cfs<'g>) {
         let queue = held.plain();
+        let link = Link::default();
+        // SAFETY:
+        // * the pool belongs to a replay of this model: no group of it is released, and no object
+        //   moves.
+        unsafe { link.set(Some(queue)) };
         {
             let mut state = pool.lock();
-            L::touched(&pool.tg.bandwidth).nr_throttled.add(1);
+            L::touched(&tg.bandwidth).nr_throttled.add(1);
             queue.throttled_list().next.set(1);
-            state.throttled.push((self.cpu, queue));
+            state.throttled.push((self.cpu, link));
         }
         let down = |tg| _ = throttle_down(self.step(tg));
         self.model.walk_tg_tree_from(self.guard, pool.group, down, |_| ());
@@ -133,7 +144,13 @@ impl<'g, L: Layout> On<'g, L> {
     }
 
     /// `unthrottle_cfs_rq`, of a queue that was given runtime.
-    pub(super) fn unthrottle(self, pool: &Pool<'g, L>, held: L::Cfs<'g>, starved: impl FnMut(u32)) {
+    pub(super) fn unthrottle(
+        self,
+        pool: &Pool<L>,
+        tg: &Tg<L>,
+        held: L::Cfs<'g>,
+        starved: impl FnMut(u32),
+    ) {
         let queue = held.plain();
         let (_, entity) = (
             queue.runtime_enabled().get(),
@@ -145,7 +162,7 @@ impl<'g, L: Layout> On<'g, L> {
         {
             let _state = pool.lock();
             let since = L::touched(&self.rq.clock).get() - queue.throttled_clock().get();
-            L::touched(&pool.tg.bandwidth).throttled_time.add(since);
+            L::touched(&tg.bandwidth).throttled_time.add(since);
         }
         let up = |tg| _ = unthrottle_up(self.step(tg));
         self.model.walk_tg_tree_from(self.guard, pool.group, |_| (), up);
@@ -174,22 +191,16 @@ impl<'g, L: Layout> On<'g, L> {
 }
 
 /// The groups with a quota, by group.
-pub(super) struct Pools<'g, L: Layout>(Vec<Option<Pool<'g, L>>>);
+pub(super) struct Pools<L: Layout>(Vec<Option<Pool<L>>>);
 
-impl<'g, L: Layout> Pools<'g, L> {
+impl<L: Layout> Pools<L> {
     /// No group has one.
     pub(super) fn none(model: &Model<L>) -> Self {
         Self((0..model.groups().len()).map(|_| None).collect())
     }
 
     /// Each of `groups` has one of `quota` nanoseconds.
-    pub(super) fn add(
-        &mut self,
-        model: &'g Model<L>,
-        guard: &'g Guard,
-        groups: &[u32],
-        quota: i64,
-    ) {
+    pub(super) fn add(&mut self, model: &Model<L>, guard: &Guard, groups: &[u32], quota: i64) {
         for &group in groups {
             let tg = model.groups().get(group as usize, guard).expect("a group of the tree");
             self.0[group as usize] = Some(Pool::new(tg, group, quota));
@@ -197,11 +208,11 @@ impl<'g, L: Layout> Pools<'g, L> {
     }
 
     #[inline]
-    pub(super) fn of(&self, group: u32) -> Option<&Pool<'g, L>> {
+    pub(super) fn of(&self, group: u32) -> Option<&Pool<L>> {
         self.0.get(group as usize)?.as_ref()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Pool<'g, L>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Pool<L>> {
         self.0.iter().flatten()
     }
 }

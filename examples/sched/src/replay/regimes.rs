@@ -1,6 +1,6 @@
 //! All runs of the parameters in all layouts, shared out among threads.
 
-use super::modelled::Met;
+use super::modelled::{Met, Setup};
 use super::params::{Params, Rules, Run};
 use super::scenario::{Quotas, Scenario};
 use super::variant::Variant;
@@ -47,8 +47,7 @@ pub fn regimes(
             let Some((at, variant)) = job else { return };
             let run = &params.runs[at];
             progress(&format!("replay of {} in {}", run.name, variant.name()));
-            let pages = [Pages::Scattered, Pages::Contiguous];
-            let met = variant.replay(run, params.rules, quotas, &pages);
+            let met = one(run, params.rules, quotas, variant);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((at, variant, met));
         }
     };
@@ -71,11 +70,31 @@ pub fn regimes(
     Ok(regimes)
 }
 
+fn tree(run: &Run) -> Result<Tree, String> {
+    Tree::regular(run.width, run.depth).map_err(|error| format!("run {}: {error}", run.name))
+}
+
+fn scenario(run: &Run, tree: &Tree, rules: Rules, quotas: Quotas) -> Scenario {
+    Scenario::new(tree, rules, (0..run.cpus).collect(), run.on, quotas)
+}
+
+fn one(run: &Run, rules: Rules, quotas: Quotas, variant: Variant) -> Result<Vec<Met>, String> {
+    let tree = tree(run)?;
+    variant.replay(&Setup {
+        name: &run.name,
+        tree: &tree,
+        lanes: run.cpus,
+        scenario: scenario(run, &tree, rules, quotas),
+        nodes: run.nodes,
+        free_list: run.free_list,
+        caches: run.caches,
+        pages: &[Pages::Scattered, Pages::Contiguous],
+    })
+}
+
 /// A regime in which nothing was met yet.
 fn regime(run: &Run, rules: Rules, quotas: Quotas) -> Result<Regime, String> {
-    let tree = Tree::regular(run.width, run.depth);
-    let tree = tree.map_err(|error| format!("run {}: {error}", run.name))?;
-    let scenario = Scenario::new(&tree, rules, (0..run.cpus).collect(), run.on, quotas);
+    let scenario = scenario(run, &tree(run)?, rules, quotas);
     let quota = scenario.quotas.first().map_or(0, |(_, quota)| *quota as u64 / 1000);
     let limits = (scenario.period(), quota);
     Ok(Regime { run: run.clone(), rules, quotas, limits, met: Vec::new() })

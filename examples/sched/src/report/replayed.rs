@@ -47,7 +47,8 @@ pub fn replayed(regimes: &[Regime], out: &mut impl Write) -> io::Result<()> {
         out,
         "L0 two pointer arrays, two objects; L1 two arrays, one object; L1b one array, one object; L2 \
          per-CPU memory, 16 lines a step as the kernel's; L2/17 the same a line farther apart, as this \
-         crate's; L3 the RFC's order of fields, 15 lines; L3/16; L2' the structures of 7.2, 17 lines."
+         crate's; L3 the RFC's order of fields, 15 lines; L3/16 a line farther apart; L3x the RFC's order with \
+         one exchange; L2' the structures of 7.2, 17 lines."
     )?;
     for regime in regimes {
         writeln!(out, "{}", in_words(regime))?;

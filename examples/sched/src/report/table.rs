@@ -22,6 +22,7 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     if !rows.is_empty() {
         end(report, out)?;
     }
+    super::played(report.played, report.config.runs, out)?;
     report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))?;
     super::replayed(report.replayed, out)
 }

@@ -2,7 +2,7 @@
 
 use super::common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, SchedAvg};
 use super::recorded::Recorded;
-use super::{reorder, v6_14, v7_2, v7_3};
+use super::{exchanged, reorder, v6_14, v7_2, v7_3};
 use crate::link::{LeafLinks, Link};
 use crate::word::{I32, I64, U8, U32, U64};
 
@@ -39,7 +39,7 @@ macro_rules! in_queue {
         impl Watched for $kernel::CfsRq {}
     )*};
 }
-in_queue! { v6_14 reorder v7_2 v7_3 }
+in_queue! { v6_14 reorder exchanged v7_2 v7_3 }
 
 macro_rules! fields {
     ($(#[$meta:meta])* pub trait $name:ident: $super:ident $list:tt for $($for:ty),*) => {
@@ -124,6 +124,7 @@ macro_rules! virtual_time {
 virtual_time! {
     v6_14: avg_vruntime, avg_load, min_vruntime;
     reorder: avg_vruntime, avg_load, min_vruntime;
+    exchanged: avg_vruntime, avg_load, min_vruntime;
     v7_2: sum_w_vruntime, sum_weight, zero_vruntime;
     v7_3: sum_w_vruntime, sum_weight, zero_vruntime;
 }
@@ -163,7 +164,7 @@ fields! {
         throttled_list: ListHead,
         throttled_csd_list: ListHead,
     }
-    for v6_14::CfsRq, reorder::CfsRq, v7_2::CfsRq, v7_3::CfsRq
+    for v6_14::CfsRq, reorder::CfsRq, exchanged::CfsRq, v7_2::CfsRq, v7_3::CfsRq
 }
 
 fields! {
@@ -187,7 +188,8 @@ fields! {
         runnable_weight: U64,
         avg: SchedAvg,
     }
-    for v6_14::SchedEntity, reorder::SchedEntity, v7_2::SchedEntity, v7_3::SchedEntity
+    for v6_14::SchedEntity, reorder::SchedEntity, exchanged::SchedEntity, v7_2::SchedEntity,
+    v7_3::SchedEntity
 }
 
 /// Fields of a `cfs_rq` that not every kernel has.
@@ -224,6 +226,7 @@ macro_rules! later {
 later! {
     v6_14::CfsRq {}
     reorder::CfsRq {}
+    exchanged::CfsRq {}
     v7_2::CfsRq { throttled_limbo_list: ListHead }
     v7_3::CfsRq { throttled_limbo_list: ListHead, h_curr: U64 }
 }

@@ -8,6 +8,7 @@
 
 mod access;
 mod common;
+pub mod exchanged;
 mod group;
 pub mod operations;
 pub mod recorded;
