@@ -1,4 +1,4 @@
-//! Where the per-CPU state of the groups lies: five layouts behind one set of accessors.
+//! Where the per-CPU state of the groups lies: six layouts behind one set of accessors.
 //!
 //! | layout | a group holds | one CPU's state |
 //! |---|---|---|
@@ -7,6 +7,7 @@
 //! | [`L1b`] | one array of pointers | one heap object: the co-located three |
 //! | [`L2`] | one offset | the co-located three in per-CPU memory |
 //! | [`L3`] | one offset | the same, with the fields in the order of the RFC |
+//! | [`L3x`] | one offset | the same, with two fields of that order exchanged |
 //!
 //! The root group has no entity: its queue lies in the run queue [`Rq`] of each CPU.
 
@@ -21,7 +22,7 @@ pub use coloc::{CoCfs, CoEnt};
 pub use l0::L0;
 pub use l1::L1;
 pub use l1b::L1b;
-pub use l2::{L2, L3};
+pub use l2::{L2, L3, L3x};
 pub use ptr_array::{PtrArray, StartsWith};
 
 use crate::model::Groups;

@@ -6,6 +6,7 @@ use super::params::{FreeList, Rules};
 use super::scenario::{Quotas, Scenario};
 use super::timed::{TIMED, Times, Timing, time};
 use crate::layout::Order;
+use crate::measure::Memory;
 use crate::trace::Pages;
 use crate::tree::Tree;
 use model::Params as Caches;
@@ -32,6 +33,8 @@ pub struct Question<'a> {
     pub periods: u32,
     /// Where shuffles start.
     pub seed: u64,
+    /// How per-CPU memory is laid out.
+    pub memory: Memory,
     /// The caches in which the same is modelled, if it is.
     pub caches: Option<Caches>,
 }
@@ -77,6 +80,7 @@ impl Here {
             runs: asked.runs,
             periods: asked.periods,
             seed: asked.seed,
+            memory: asked.memory,
         };
         let times = time(&timing, &scenario, progress)?;
         let quota = scenario.quotas.first().map_or(0, |(_, quota)| *quota as u64 / 1000);

@@ -8,13 +8,14 @@ use super::phase::Phase;
 use super::scenario::Scenario;
 use super::variant::Variant;
 use crate::layout::{L0, L1, L1b, L2, Layout, Order};
+use crate::measure::Memory;
 use crate::measure::machine::{pin, preemptions};
 use crate::measure::stats::{Estimate, estimate, median};
 use crate::model::Model;
 use crate::rng::Rng;
 use crate::structs::{exchanged::Exchanged, reorder::Reorder, v6_14::V6_14, v7_2::V7_2};
 use crate::tree::Tree;
-use corelocal::{Area, CpuId};
+use corelocal::CpuId;
 use crossbeam_epoch::{self as epoch, Guard};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
@@ -47,6 +48,8 @@ pub struct Timing<'a> {
     pub periods: u32,
     /// Where shuffles start.
     pub seed: u64,
+    /// How per-CPU memory is laid out.
+    pub memory: Memory,
 }
 
 /// A phase's time in one layout.
@@ -184,7 +187,7 @@ pub fn time(
 }
 
 fn one_run(timing: &Timing<'_>, scenario: &Scenario, run: u32) -> Result<Vec<Sample>, String> {
-    let area = Area::builder().cpus(timing.lanes).build().map_err(|error| error.to_string())?;
+    let area = timing.memory.area(timing.lanes)?;
     let seed = timing.seed.wrapping_add(u64::from(run));
     macro_rules! shows {
         ($($layout:ty),*) => {
