@@ -190,7 +190,7 @@ impl<'g, L: Layout> Player<'g, L> {
     /// The `at`-th step of a phase: how many units it was, or none if the phase is over here.
     pub(super) fn step(&mut self, stage: &Stage<'g, L>, phase: Phase, at: usize) -> Option<u64> {
         match phase {
-            Phase::Wake => self.wake(*self.tasks.get(at)?),
+            Phase::Wake => self.wake(stage, *self.tasks.get(at)?),
             Phase::Tick => {
                 if at as u64 == stage.ticks {
                     return None;
@@ -245,16 +245,22 @@ impl<'g, L: Layout> Player<'g, L> {
         Some(1)
     }
 
-    fn wake(&mut self, leaf: u32) {
+    fn wake(&mut self, stage: &Stage<'g, L>, leaf: u32) {
         let _held = self.on.model.lock_rq(self.on.cpu);
-        let (starved, stopped) = (&mut self.starved, &mut self.stopped);
-        let note = |group: u32| {
-            if !std::mem::replace(&mut stopped[group as usize], true) {
-                starved.push(group);
-            }
-        };
         let queue = self.held[leaf as usize].plain();
-        self.on.enqueue_task(queue, self.entities[leaf as usize], note);
+        let (on, entity) = (self.on, self.entities[leaf as usize]);
+        on.enqueue_task(queue, entity, |group| self.charge(stage, group, 0));
+    }
+
+    /// Charges a group's queue here and asks for a slice if nothing is left; if there is none, the
+    /// group is to be throttled.
+    fn charge(&mut self, stage: &Stage<'g, L>, group: u32, ran: u64) {
+        let (tg, queue) = (self.groups[group as usize], self.held[group as usize].plain());
+        let pool = stage.pools.of(group).expect("it has a quota");
+        let left = pool.charge(tg, queue, ran as i64, stage.slice);
+        if !left && !std::mem::replace(&mut self.stopped[group as usize], true) {
+            self.starved.push(group);
+        }
     }
 
     fn sleep(&mut self, stage: &Stage<'g, L>, leaf: u32) {
@@ -293,12 +299,7 @@ impl<'g, L: Layout> Player<'g, L> {
             let queue = self.held[group as usize].plain();
             self.on.tick(queue, entity, stage.tick);
             if queue.runtime_enabled().get() != 0 {
-                let pool = stage.pools.of(group).expect("it has a quota");
-                let left =
-                    pool.charge(self.groups[group as usize], queue, stage.tick as i64, stage.slice);
-                if !left && !std::mem::replace(&mut self.stopped[group as usize], true) {
-                    self.starved.push(group);
-                }
+                self.charge(stage, group, stage.tick);
             }
             entity = self.entities[group as usize];
             match self.parents[group as usize] {
@@ -322,14 +323,9 @@ impl<'g, L: Layout> Player<'g, L> {
         let group = stage.woken(self.on.cpu).pop()?;
         let _held = self.on.model.lock_rq(self.on.cpu);
         self.stopped[group as usize] = false;
-        let (starved, stopped) = (&mut self.starved, &mut self.stopped);
-        let note = |group: u32| {
-            if !std::mem::replace(&mut stopped[group as usize], true) {
-                starved.push(group);
-            }
-        };
         let pool = stage.pools.of(group).expect("it has a quota");
-        self.on.unthrottle(pool, self.groups[group as usize], self.held[group as usize], note);
+        let (on, held, tg) = (self.on, self.held[group as usize], self.groups[group as usize]);
+        on.unthrottle(pool, tg, held, |group| self.charge(stage, group, 0));
         Some(())
     }
 }

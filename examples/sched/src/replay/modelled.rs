@@ -92,10 +92,13 @@ pub(super) fn replay<L: Layout>(setup: &Setup<'_>, variant: Variant) -> Result<V
     let model = model.map_err(|error| said(&error))?;
     let of = |&pages: &Pages| {
         let habits = Habits { nodes, free_list, pages, seed: setup.scenario.rules.seed };
+        let sets = setup.caches.l1.sets();
         let mut machine = Modelled {
             memory: Memory::new(&model, habits),
             machine: Hierarchy::new(&setup.caches),
             line: setup.caches.l1.line() as u64,
+            sets,
+            newest: vec![u64::MAX; sets * setup.caches.cores],
             phases: BTreeMap::new(),
         };
         let scenario = setup.scenario.clone();
@@ -110,6 +113,10 @@ struct Modelled {
     memory: Memory,
     machine: Hierarchy,
     line: u64,
+    /// Sets of the first level.
+    sets: usize,
+    /// Of each core and set of the first level the line that was used last.
+    newest: Vec<u64>,
     phases: BTreeMap<Phase, Tally>,
 }
 
@@ -117,15 +124,14 @@ impl Modelled {
     /// One step of a core, which used this.
     fn step(&mut self, phase: Phase, core: CpuId, units: u64, touches: &[(usize, usize)]) {
         let before = self.machine.stats(core.index());
-        // What a step uses twice is in the first level the second time; the nearest are left out.
-        let mut recent = [u64::MAX; 4];
-        for (at, &(address, bytes)) in touches.iter().enumerate() {
+        for &(address, bytes) in touches {
             let Some(physical) = self.memory.of(address) else { continue };
             // No field that crosses a page is used.
             let last = physical + bytes.max(1) as u64 - 1;
             for line in physical / self.line..=last / self.line {
-                if !recent.contains(&line) {
-                    recent[at % 4] = line;
+                let set = core.index() * self.sets + line as usize % self.sets;
+                // What the set used last is there, and is its newest already.
+                if std::mem::replace(&mut self.newest[set], line) != line {
                     self.machine.access(core.index(), line * self.line, Access::Read);
                 }
             }

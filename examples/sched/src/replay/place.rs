@@ -25,6 +25,8 @@ const PAGE: u64 = 4096;
 const SLAB: u64 = 32 << 10;
 /// Lane 0 of a chunk begins at a multiple of this, and all of it lies below the next one.
 const LANE: usize = 64 << 10;
+/// Ranges that are remembered.
+const MET: usize = 1 << 16;
 /// Memory there is for each byte that is used, where pages lie anywhere.
 const SPARE: u64 = 8;
 
@@ -44,7 +46,8 @@ pub(super) struct Memory {
     end: u64,
     /// The frame of each page.
     frames: Vec<u32>,
-    last: usize,
+    /// Which range was met last, by some bits of the address.
+    met: Vec<u32>,
 }
 
 /// How memory is given out.
@@ -128,7 +131,7 @@ impl Memory {
                 ranges.push(Range { start, bytes, at: Some(at) });
             }
         }
-        let mut memory = Self { ranges, end: slabs.end, frames: Vec::new(), last: 0 };
+        let mut memory = Self { ranges, end: slabs.end, frames: Vec::new(), met: vec![0; MET] };
         let (start, bytes) = model.groups().memory();
         memory.ranges.push(Range { start, bytes, at: None });
         memory.end = memory.end.next_multiple_of(LANE as u64);
@@ -166,13 +169,14 @@ impl Memory {
     /// If the byte belongs to nothing that was placed.
     pub(super) fn of(&mut self, address: usize) -> Option<u64> {
         let inside = |range: &Range| address.wrapping_sub(range.start) < range.bytes;
-        // Most uses are near the one before.
-        let range = match self.ranges[self.last] {
+        let met = &mut self.met[address / 512 % MET];
+        let range = match self.ranges[*met as usize] {
             range if inside(&range) => range,
             _ => {
                 let after = self.ranges.partition_point(|range| range.start <= address);
-                self.last = after.checked_sub(1).expect("a step uses what was placed");
-                self.ranges[self.last]
+                let at = after.checked_sub(1).expect("a step uses what was placed");
+                *met = u32::try_from(at).expect("fewer than 2^32 pieces");
+                self.ranges[at]
             }
         };
         assert!(inside(&range), "a step uses groups, run queues and what they refer to");

@@ -107,6 +107,10 @@ mod lines {
         let is = |name: &str, found: &Lines| {
             assert_eq!(found, &counted(cfs_rq, se, name), "{name} of {}", K::NAME);
         };
+        // A slice is asked for when nothing is left; that is another group's step.
+        for group in [middle, leaf] {
+            L2::tg_cfs_rq(group, cpu).plain().runtime_remaining().set(1 << 40);
+        }
         let mut step = |phase, at| {
             used(middle, || assert!(player.step(&stage, phase, at).is_some(), "{phase:?}"))
         };
