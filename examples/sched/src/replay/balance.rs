@@ -27,7 +27,9 @@ impl<'g, L: Layout> On<'g, L> {
         let entity = L::cfs_rq_se(self.model.groups(), self.guard, held, self.cpu);
         if let Some(se) = entity.map(Held::plain) {
             let busy = se.avg().load_avg.get() | se.avg().util_avg.get();
-            if busy != 0 || queue.propagate().get() != 0 {
+            // Looked at in any case: by the test whether to go on, or by the update.
+            let propagate = queue.propagate().get();
+            if busy != 0 || propagate != 0 {
                 let above = se.cfs_rq().get().expect("an entity waits in a queue");
                 self.load(above, Some(se), false);
             }

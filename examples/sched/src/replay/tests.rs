@@ -117,6 +117,8 @@ mod lines {
         // Both levels are entered: the leaf's entity in the middle's queue, and the middle's own.
         is("enqueue", &step(Phase::Wake, 0));
         is("tick", &step(Phase::Tick, 0));
+        // Some segments of load tracking, so that there is load to decay.
+        (1..5).for_each(|at| drop(step(Phase::Tick, at)));
         is("h_load", &step(Phase::HLoad, 0));
         let on = On { model: &model, guard, rq: model.rq(cpu), cpu };
         let queue = L2::tg_cfs_rq(leaf, cpu);
