@@ -34,32 +34,87 @@ pub(super) fn beside<R>(hold: &Hold, body: impl FnOnce() -> R) -> R {
     // - takes nothing.
     let thread = unsafe { libc::gettid() };
     let _handler = Handler::install();
+    let clock = own_clock();
     let over = AtomicU32::new(0);
     std::thread::scope(|scope| {
         let _over = Over(&over);
         std::thread::Builder::new()
-            .spawn_scoped(scope, || watch(hold, thread, &over))
+            .spawn_scoped(scope, || watch(hold, &Struck { thread, clock, over: &over }))
             .expect("testing::with needs a thread that disturbs");
         body()
     })
 }
 
-/// Each attempt is struck once at each point.
-fn watch(hold: &Hold, thread: i32, over: &AtomicU32) {
-    let mut last = None;
-    // Relaxed: a sign to stop.
-    while over.load(Ordering::Relaxed) == 0 {
-        match hold.waiting() {
-            Some((attempt, point, what)) if last != Some((attempt, point)) => {
-                last = Some((attempt, point));
-                strike(hold, thread, point, what);
-            }
-            _ => std::thread::sleep(LOOK),
+/// The thread that is struck, as the other one knows it.
+struct Struck<'a> {
+    thread: i32,
+    /// The time that it has run.
+    clock: libc::clockid_t,
+    over: &'a AtomicU32,
+}
+
+impl Struck<'_> {
+    fn is_over(&self) -> bool {
+        // Relaxed: a sign to stop.
+        self.over.load(Ordering::Relaxed) != 0
+    }
+
+    /// The time that it has run; 0 if the system does not say.
+    fn ran(&self) -> Duration {
+        let mut time = MaybeUninit::<libc::timespec>::zeroed();
+        // SAFETY:
+        // - the place is writable, and the clock's thread lives, since it waits for this one.
+        unsafe { libc::clock_gettime(self.clock, time.as_mut_ptr()) };
+        // SAFETY:
+        // - zero bytes are a time, and so is what the system wrote.
+        let time = unsafe { time.assume_init() };
+        Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+    }
+
+    /// Waits until it has run where it is now: while it is only queued there, an idle CPU takes
+    /// it away as soon as it may.
+    fn wait_until_it_runs(&self) {
+        let before = self.ran();
+        while !self.is_over() && self.ran() == before {
+            std::thread::sleep(LOOK);
         }
     }
 }
 
-fn strike(hold: &Hold, thread: i32, point: usize, what: Disturbance) {
+/// The clock of the time that the calling thread has run; other threads may read it.
+fn own_clock() -> libc::clockid_t {
+    let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
+    // SAFETY:
+    // - takes nothing.
+    let this = unsafe { libc::pthread_self() };
+    // SAFETY:
+    // - the calling thread lives, and the place is writable.
+    unsafe { libc::pthread_getcpuclockid(this, &raw mut clock) };
+    clock
+}
+
+/// Each attempt is struck once at each point.
+fn watch(hold: &Hold, struck: &Struck<'_>) {
+    let mut last = None;
+    while !struck.is_over() {
+        match hold.waiting() {
+            Some((attempt, point, what)) if last != Some((attempt, point)) => {
+                last = Some((attempt, point));
+                strike(hold, struck, point, what);
+            }
+            still => {
+                std::thread::sleep(LOOK);
+                // It counted a turn while its wait was ended, and what it counted won.
+                if let Some((_, point, _)) = still.filter(|_| still == hold.waiting()) {
+                    end_wait(hold, point);
+                }
+            }
+        }
+    }
+}
+
+fn strike(hold: &Hold, struck: &Struck<'_>, point: usize, what: Disturbance) {
+    let thread = struck.thread;
     if what != Disturbance::Migrate {
         let process = std::process::id();
         // SAFETY:
@@ -67,24 +122,29 @@ fn strike(hold: &Hold, thread: i32, point: usize, what: Disturbance) {
         unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGURG) };
         return;
     }
-    if !migrate(thread, hold.cpu()) || is_outside(point) {
+    if migrate(struck, hold.cpu()) {
+        end_wait(hold, point);
+    } else {
         hold.points.set(point, 0);
     }
 }
 
-/// Where nothing is cut off, so that the wait has to be ended. (Not elsewhere: a strike that comes
-/// late would end the wait of the next attempt before it begins.)
-fn is_outside(point: usize) -> bool {
-    point == 0 || point == Points::COUNT - 1
+/// Ends the wait at a point where nothing is cut off. (Not elsewhere: a strike that comes late
+/// would end the wait of the next attempt before it begins.)
+fn end_wait(hold: &Hold, point: usize) {
+    if point == 0 || point == Points::COUNT - 1 {
+        hold.points.set(point, 0);
+    }
 }
 
 /// A set of CPUs as the system takes it.
 type Set = [usize; WORDS];
 const WORDS: usize = super::super::MAX_CPUS as usize / usize::BITS as usize;
 
-/// Moves `thread`, which was on `from`, to another of its CPUs. Says whether there is another,
-/// and the system did it.
-fn migrate(thread: i32, from: usize) -> bool {
+/// Moves the thread, which was on `from`, to another of its CPUs, and lets it run there. Says
+/// whether there is another, and the system did it.
+fn migrate(struck: &Struck<'_>, from: usize) -> bool {
+    let thread = struck.thread;
     let mut all: Set = [0; WORDS];
     // SAFETY:
     // - the set is writable for exactly the length that is passed.
@@ -100,6 +160,9 @@ fn migrate(thread: i32, from: usize) -> bool {
         one[cpu / bits] = 1 << (cpu % bits);
         set(thread, &one)
     });
+    if moved {
+        struck.wait_until_it_runs();
+    }
     read == 0 && moved && set(thread, &all)
 }
 
@@ -124,9 +187,7 @@ extern "C" fn on_signal(_signal: i32) {
             Some(Disturbance::Sleep(time)) => std::thread::sleep(time),
             _ => {}
         }
-        if is_outside(point) {
-            hold.points.set(point, 0);
-        }
+        end_wait(hold, point);
     }
     // SAFETY:
     // - as above.
