@@ -110,6 +110,31 @@ struct Sample {
     waits: i64,
 }
 
+/// The samples of one way.
+#[derive(Clone, Default, Debug)]
+struct Series {
+    /// One value a run.
+    ns: Vec<f64>,
+    rejected: u32,
+    disturbed: u32,
+    waits: i64,
+    samples: usize,
+}
+
+impl Series {
+    /// Takes the median of a run's undisturbed samples; of all, where there is no other.
+    fn take_run(&mut self, samples: &[Sample]) {
+        let all: Vec<f64> = samples.iter().map(|sample| sample.ns).collect();
+        let kept = samples.iter().filter(|sample| !sample.disturbed);
+        let kept: Vec<f64> = kept.map(|sample| sample.ns).collect();
+        let lost = (all.len() - kept.len()) as u32;
+        *(if kept.is_empty() { &mut self.disturbed } else { &mut self.rejected }) += lost;
+        self.ns.push(median(if kept.is_empty() { &all } else { &kept }));
+        self.waits += samples.iter().map(|sample| sample.waits).sum::<i64>();
+        self.samples += samples.len();
+    }
+}
+
 /// Measures all ways on one thread and on two, if there are two CPUs.
 ///
 /// # Errors
@@ -122,52 +147,47 @@ pub fn churn(
 ) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for threads in (1..=machine.allowed.len()).take(2) {
-        let mut values = vec![Vec::new(); Way::ALL.len()];
-        let mut counts = vec![(0, 0, 0_i64, 0_usize); Way::ALL.len()];
+        let mut series = vec![Series::default(); Way::ALL.len()];
         for run in 0..config.runs {
             progress(&format!("{threads} threads: run {} of {}", run + 1, config.runs));
             let area = Area::builder().cpus(config.lanes.max(machine.cpus)).build();
             let area = area.map_err(|error| error.to_string())?;
-            let mut rng = Rng::new(config.seed ^ u64::from(run) << 32);
-            let mut samples = vec![Vec::new(); Way::ALL.len()];
-            let mut turn: Vec<usize> = (0..Way::ALL.len()).collect();
-            for _ in 0..config.samples {
-                rng.shuffle(&mut turn);
-                for &at in &turn {
-                    let cpus = &machine.allowed[..threads];
-                    samples[at].extend(sample(config, &area, Way::ALL[at], cpus)?);
-                }
-            }
-            for ((samples, values), count) in samples.iter().zip(&mut values).zip(&mut counts) {
-                let kept: Vec<f64> =
-                    samples.iter().filter(|s| !s.disturbed).map(|s| s.ns).collect();
-                let lost = (samples.len() - kept.len()) as u32;
-                if kept.is_empty() {
-                    count.1 += lost;
-                    values.push(median(&samples.iter().map(|s| s.ns).collect::<Vec<f64>>()));
-                } else {
-                    count.0 += lost;
-                    values.push(median(&kept));
-                }
-                count.2 += samples.iter().map(|sample| sample.waits).sum::<i64>();
-                count.3 += samples.len() * config.groups;
-            }
+            let samples = one_run(config, &area, &machine.allowed[..threads], run)?;
+            series.iter_mut().zip(&samples).for_each(|(of, samples)| of.take_run(samples));
         }
-        for ((way, of), count) in Way::ALL.into_iter().zip(&values).zip(counts) {
-            let changes: Vec<f64> =
-                of.iter().zip(&values[0]).map(|(ns, base)| ns / base - 1.0).collect();
+        for (way, of) in Way::ALL.into_iter().zip(&series) {
+            let pairs = of.ns.iter().zip(&series[0].ns);
             rows.push(Row {
                 way: way.name(),
                 threads,
-                ns: estimate(of),
-                change: estimate(&changes),
-                rejected: count.0,
-                disturbed: count.1,
-                waits: count.2 as f64 * 1000.0 / count.3 as f64,
+                ns: estimate(&of.ns),
+                change: estimate(&pairs.map(|(ns, base)| ns / base - 1.0).collect::<Vec<f64>>()),
+                rejected: of.rejected,
+                disturbed: of.disturbed,
+                waits: of.waits as f64 * 1000.0 / (of.samples * config.groups) as f64,
             });
         }
     }
     Ok(rows)
+}
+
+/// The samples of each way, all ways taking turns.
+fn one_run(
+    config: &Config,
+    area: &Area,
+    cpus: &[u32],
+    run: u32,
+) -> Result<Vec<Vec<Sample>>, String> {
+    let mut rng = Rng::new(config.seed ^ u64::from(run) << 32);
+    let mut samples = vec![Vec::new(); Way::ALL.len()];
+    let mut turn: Vec<usize> = (0..Way::ALL.len()).collect();
+    for _ in 0..config.samples {
+        rng.shuffle(&mut turn);
+        for &at in &turn {
+            samples[at].extend(sample(config, area, Way::ALL[at], cpus)?);
+        }
+    }
+    Ok(samples)
 }
 
 /// One sample of each thread, at once.

@@ -129,7 +129,7 @@ impl<'g, L: Layout> On<'g, L> {
         let load = (owned.load().weight.get() >> 10).max(owned.avg().load_avg.get());
         let others = L::touched(&tg.load_avg).0.get();
         let all = others.wrapping_sub(owned.tg_load_avg_contrib().get()).wrapping_add(load);
-        let share = if all == 0 { shares } else { shares.saturating_mul(load) / all };
+        let share = shares.saturating_mul(load).checked_div(all).unwrap_or(shares);
         let (weight, old) = (share.clamp(2, shares), se.load().weight.get());
         if weight == old {
             return;

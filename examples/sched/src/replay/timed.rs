@@ -151,32 +151,17 @@ pub fn time(
     for run in 0..timing.runs {
         progress(&format!("replay on {} lanes: run {} of {}", timing.lanes, run + 1, timing.runs));
         let samples = one_run(timing, scenario, run)?;
-        for (at, phase) in Phase::ALL.into_iter().enumerate() {
-            for (name, values) in values[at].iter_mut().enumerate() {
+        for (phase, values) in Phase::ALL.into_iter().zip(&mut values) {
+            for (name, values) in values.iter_mut().enumerate() {
                 let of = |s: &&Sample| s.phase == phase && s.layout == name && s.units > 0;
-                let all: Vec<&Sample> = samples.iter().filter(of).collect();
-                let kept: Vec<&&Sample> = all.iter().filter(|s| !s.disturbed).collect();
-                let lost = (all.len() - kept.len()) as u32;
-                let a_unit = |s: &&Sample| s.ns / s.units as f64;
-                let used: Vec<f64> = if kept.is_empty() {
-                    times.disturbed += lost;
-                    all.iter().map(a_unit).collect()
-                } else {
-                    times.rejected += lost;
-                    kept.into_iter().map(a_unit).collect()
-                };
-                if !used.is_empty() {
-                    values.push(median(&used));
-                }
+                values.extend(times.value(samples.iter().filter(of)));
             }
         }
     }
     for (phase, values) in Phase::ALL.into_iter().zip(&values) {
         let base = &values[0];
-        for (name, of) in values.iter().enumerate().filter(|(_, of)| of.len() == base.len()) {
-            if of.is_empty() {
-                continue;
-            }
+        let whole = |of: &Vec<f64>| !of.is_empty() && of.len() == base.len();
+        for (name, of) in values.iter().enumerate().filter(|(_, of)| whole(of)) {
             let changes: Vec<f64> = of.iter().zip(base).map(|(ns, base)| ns / base - 1.0).collect();
             let variant = TIMED.get(name).copied();
             let (ns, change) = (estimate(of), estimate(&changes));
@@ -184,6 +169,20 @@ pub fn time(
         }
     }
     Ok(times)
+}
+
+impl Times {
+    /// A run's value: the median of its undisturbed samples; of all, where there is no other.
+    fn value<'a>(&mut self, samples: impl Iterator<Item = &'a Sample>) -> Option<f64> {
+        let samples: Vec<&Sample> = samples.collect();
+        let a_unit = |s: &Sample| s.ns / s.units as f64;
+        let all: Vec<f64> = samples.iter().map(|s| a_unit(s)).collect();
+        let kept: Vec<f64> = samples.iter().filter(|s| !s.disturbed).map(|s| a_unit(s)).collect();
+        let lost = (all.len() - kept.len()) as u32;
+        *(if kept.is_empty() { &mut self.disturbed } else { &mut self.rejected }) += lost;
+        let used = if kept.is_empty() { all } else { kept };
+        (!used.is_empty()).then(|| median(&used))
+    }
 }
 
 fn one_run(timing: &Timing<'_>, scenario: &Scenario, run: u32) -> Result<Vec<Sample>, String> {
