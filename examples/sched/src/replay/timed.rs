@@ -154,7 +154,7 @@ pub fn time(
         for (phase, values) in Phase::ALL.into_iter().zip(&mut values) {
             for (name, values) in values.iter_mut().enumerate() {
                 let of = |s: &&Sample| s.phase == phase && s.layout == name && s.units > 0;
-                values.extend(times.value(samples.iter().filter(of)));
+                values.extend(times.value(&samples.iter().filter(of).collect::<Vec<_>>()));
             }
         }
     }
@@ -173,8 +173,7 @@ pub fn time(
 
 impl Times {
     /// A run's value: the median of its undisturbed samples; of all, where there is no other.
-    fn value<'a>(&mut self, samples: impl Iterator<Item = &'a Sample>) -> Option<f64> {
-        let samples: Vec<&Sample> = samples.collect();
+    fn value(&mut self, samples: &[&Sample]) -> Option<f64> {
         let a_unit = |s: &Sample| s.ns / s.units as f64;
         let all: Vec<f64> = samples.iter().map(|s| a_unit(s)).collect();
         let kept: Vec<f64> = samples.iter().filter(|s| !s.disturbed).map(|s| a_unit(s)).collect();
