@@ -6,6 +6,9 @@
 //! * `cargo bench -p benches --bench paired` interleaves the cases of a group in a freshly shuffled
 //!   order in every round and gives medians, intervals and ratios (see [`paired`]).
 //!
+//! `cargo run --release -p benches --bin bench -- report` is the short version of the second one for
+//! all groups, with a page to look at.
+//!
 //! Either way a case is measured in pieces of about 100 microseconds on a pinned thread, and a
 //! piece in which a thread was switched out involuntarily is rejected and repeated: other work on
 //! the machine then costs patience, not truth. The number of rejected pieces is printed.

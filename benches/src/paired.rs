@@ -98,17 +98,43 @@ pub fn run(options: &Options) -> String {
     text + if options.json { "\n]}\n" } else { "" }
 }
 
+/// How far a measurement has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// One more case is prepared.
+    Prepared,
+    /// So many rounds are over.
+    Rounds(usize),
+}
+
 /// Measures one group.
 ///
 /// # Panics
 ///
 /// If a scene lacks its baseline.
 pub fn measure(group: cases::Group, options: &Options) -> Vec<Outcome> {
+    measure_and_tell(group, options, |step| match step {
+        Step::Rounds(round) if round % 10 == 0 => eprintln!("round {round} of {}", options.rounds),
+        _ => {}
+    })
+}
+
+/// As [`measure`], and calls `tell` after each step.
+///
+/// # Panics
+///
+/// As [`measure`].
+pub fn measure_and_tell(
+    group: cases::Group,
+    options: &Options,
+    mut tell: impl FnMut(Step),
+) -> Vec<Outcome> {
     let cases::Group { baseline, mut list, .. } = group;
     let mut random = Random::new(options.seed);
     // Prepared before the first round, so that no round pays for it.
     for case in &mut list {
         case.piece();
+        tell(Step::Prepared);
     }
     let mut ns = vec![Vec::with_capacity(options.rounds); list.len()];
     let mut order: Vec<usize> = (0..list.len()).collect();
@@ -117,9 +143,7 @@ pub fn measure(group: cases::Group, options: &Options) -> Vec<Outcome> {
         for &at in &order {
             ns[at].extend(list[at].piece().ns());
         }
-        if round % 10 == 0 {
-            eprintln!("round {round} of {}", options.rounds);
-        }
+        tell(Step::Rounds(round));
     }
     let interval = |samples| stats::interval(samples).expect("`parse` saw to it");
     let base = |scene: &str| {

@@ -1,7 +1,9 @@
 //! Medians and what is known about them.
 
+use serde::{Deserialize, Serialize};
+
 /// A median, and a 95 % interval for it.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Interval {
     /// The median of the samples.
     pub median: f64,

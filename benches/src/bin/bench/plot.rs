@@ -1,0 +1,137 @@
+//! Plots as inline SVG. Colours come from the page's style, so that they follow light and dark.
+
+use crate::against::Scaling;
+use crate::result::{Case, Role};
+use maud::{Markup, html};
+
+/// Three figures, or all of the whole part.
+pub(crate) fn digits(ns: f64) -> String {
+    let decimals = match ns {
+        ns if ns < 1.0 => 3,
+        ns if ns < 10.0 => 2,
+        ns if ns < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{ns:.decimals$}")
+}
+
+// Pixels.
+const WIDTH: f64 = 560.0;
+const NAMES: f64 = 220.0;
+const FIGURES: f64 = 84.0;
+const BARS: f64 = WIDTH - NAMES - FIGURES;
+const ROW: f64 = 20.0;
+/// Longer than so many times the shortest, a bar is cut: the others could not be told apart.
+const CUT: f64 = 12.0;
+
+/// The style of a case's marks.
+fn class(role: Role) -> &'static str {
+    match role {
+        Role::Ours => "ours",
+        Role::Null => "null",
+        Role::Floor => "floor",
+        Role::Peer => "peer",
+    }
+}
+
+/// A scene: a bar a case, the fastest on top, with the interval as a line.
+pub(crate) fn bars(cases: &[&Case]) -> Markup {
+    let mut cases = cases.to_vec();
+    cases.sort_by(|one, other| one.ns.median.total_cmp(&other.ns.median));
+    let shortest = cases.first().map_or(1.0, |case| case.ns.median);
+    let longest = cases.last().map_or(1.0, |case| case.ns.median);
+    let scale = BARS / longest.min(shortest * CUT);
+    let height = cases.len() as f64 * ROW + 4.0;
+    html! {
+        svg viewBox=(format!("0 0 {WIDTH} {height}")) width=(WIDTH) height=(height) role="img"
+            aria-label="nanoseconds an operation" {
+            @for (at, case) in cases.iter().enumerate() { "\n" (bar(case, at as f64 * ROW, scale)) }
+            "\n"
+        }
+    }
+}
+
+fn bar(case: &Case, y: f64, scale: f64) -> Markup {
+    let (x, ns) = (|ns: f64| NAMES + (ns * scale).min(BARS), case.ns);
+    let (end, is_cut) = (x(ns.median), ns.median * scale > BARS + 0.5);
+    let text = y + 14.0;
+    let spread = format!("{} [{}, {}] ns", digits(ns.median), digits(ns.lo), digits(ns.hi));
+    html! {
+        g class=(class(case.role)) {
+            title { (case.peer) ": " (spread) }
+            text x=(NAMES - 8.0) y=(text) text-anchor="end" { (short(&case.peer)) }
+            rect x=(NAMES) y=(y + 3.0) width=(tenth((end - NAMES).max(1.0))) height="14" {}
+            @if is_cut {
+                path class="break" d=(format!("M{} {}l6 -8l-6 -4l6 -8", end - 22.0, y + 20.0)) {}
+            } @else {
+                line class="spread" x1=(tenth(x(ns.lo))) x2=(tenth(x(ns.hi))) y1=(y + 10.0) y2=(y + 10.0) {}
+            }
+            text x=(tenth(end + 8.0)) y=(text) { (digits(ns.median)) }
+        }
+    }
+}
+
+/// Time on one thread and on two, a row a case, on a logarithmic axis: where the two marks lie on each
+/// other, a second thread costs nothing.
+pub(crate) fn scaling(scaling: &Scaling<'_>) -> Markup {
+    let rows: Vec<_> =
+        scaling.peers.iter().filter(|(one, _)| one.role != Role::Null).copied().collect();
+    let all = || rows.iter().flat_map(|(one, two)| [one.ns.median, two.ns.median]);
+    let low = all().fold(f64::MAX, f64::min).log10().floor();
+    let high = all().fold(0.0, f64::max).log10().ceil().max(low + 1.0);
+    let x = |ns: f64| NAMES + 6.0 + (ns.log10() - low) / (high - low) * (BARS - 12.0);
+    let bottom = rows.len() as f64 * ROW + 4.0;
+    let height = bottom + 18.0;
+    html! {
+        svg viewBox=(format!("0 0 {WIDTH} {height}")) width=(WIDTH) height=(height) role="img"
+            aria-label="time on one thread and on two" {
+            @for power in low as i32..=high as i32 {
+                @let at = tenth(x(10.0_f64.powi(power)));
+                "\n"
+                g class="axis" {
+                    line x1=(at) x2=(at) y1="0" y2=(bottom) {}
+                    text x=(at) y=(height - 4.0) text-anchor="middle" { (power_of_ten(power)) " ns" }
+                }
+            }
+            @for (at, (one, two)) in rows.iter().enumerate() {
+                "\n"
+                (dumbbell(one, two, at as f64 * ROW, x))
+            }
+            "\n"
+        }
+    }
+}
+
+fn dumbbell(one: &Case, two: &Case, y: f64, x: impl Fn(f64) -> f64) -> Markup {
+    let [from, to] = [one, two].map(|case| tenth(x(case.ns.median)));
+    let (middle, text) = (y + 10.0, y + 14.0);
+    let [alone, both] = [one, two].map(|case| digits(case.ns.median));
+    html! {
+        g class=(class(one.role)) {
+            title { (one.peer) ": " (alone) " ns on one thread, " (both) " ns on two" }
+            text x=(NAMES - 8.0) y=(text) text-anchor="end" { (short(&one.peer)) }
+            line class="way" x1=(from) x2=(to) y1=(middle) y2=(middle) {}
+            circle class="hollow" cx=(from) cy=(middle) r="4.5" {}
+            circle cx=(to) cy=(middle) r="4" {}
+            text x=(WIDTH - FIGURES + 8.0) y=(text) { (digits(two.ns.median / one.ns.median)) " times" }
+        }
+    }
+}
+
+fn power_of_ten(power: i32) -> String {
+    format!("{}", 10.0_f64.powi(power))
+}
+
+/// A tenth of a pixel is enough.
+fn tenth(pixels: f64) -> f64 {
+    (pixels * 10.0).round() / 10.0
+}
+
+/// A name that fits beside the bars. The whole one shows when pointed at, and in the table.
+fn short(name: &str) -> String {
+    const MOST: usize = 32;
+    if name.chars().count() <= MOST {
+        return name.to_owned();
+    }
+    name.chars().take(MOST - 1).collect::<String>() + "\u{2026}"
+}
