@@ -32,7 +32,7 @@ pub(crate) fn all() -> Vec<Picture> {
     vec![
         layout(
             "Layout map: a connection as it grew",
-            "Fields in the order in which they were added: an arriving packet touches both lines.",
+            "Fields in the order in which they were added: an arriving packet touches two lines.",
             example::GROWN.to_svg(),
             0,
         ),

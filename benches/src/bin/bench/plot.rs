@@ -16,9 +16,9 @@ pub(crate) fn digits(ns: f64) -> String {
 }
 
 // Pixels.
-const WIDTH: f64 = 560.0;
+const WIDTH: f64 = 576.0;
 const NAMES: f64 = 220.0;
-const FIGURES: f64 = 84.0;
+const FIGURES: f64 = 100.0;
 const BARS: f64 = WIDTH - NAMES - FIGURES;
 const ROW: f64 = 20.0;
 /// Longer than so many times the shortest, a bar is cut: the others could not be told apart.
@@ -66,7 +66,7 @@ fn bar(case: &Case, y: f64, scale: f64) -> Markup {
             } @else {
                 line class="spread" x1=(tenth(x(ns.lo))) x2=(tenth(x(ns.hi))) y1=(y + 10.0) y2=(y + 10.0) {}
             }
-            text x=(tenth(end + 8.0)) y=(text) { (digits(ns.median)) }
+            text x=(tenth(x(ns.hi) + 8.0)) y=(text) { (digits(ns.median)) }
         }
     }
 }

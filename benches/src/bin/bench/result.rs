@@ -289,6 +289,11 @@ mod tests {
     }
 
     #[test]
+    fn the_file_of_a_fixed_result_is_the_golden_file() {
+        fixture::golden("fixture.json", &fixture::report().to_json());
+    }
+
+    #[test]
     fn a_file_that_is_no_result_is_named_in_one_line() {
         let good = fixture::report().to_json();
         for (text, word) in [
