@@ -1,11 +1,11 @@
 //! The summary, for a README.
 
-use crate::against::{self, Standing};
+use crate::against::{self, Against, Standing};
 use crate::plot::digits;
-use crate::result::Report;
+use crate::result::{Group, Report};
 use std::fmt::Write;
 
-/// What was measured where, and a table a group: this crate against the best peer.
+/// What was measured where, this crate against the best peer in a table, and every case below it.
 ///
 /// Writing into a `String` cannot fail, hence the ignored results.
 pub(crate) fn summary(report: &Report) -> String {
@@ -18,42 +18,83 @@ pub(crate) fn summary(report: &Report) -> String {
     let _ = write!(
         text,
         "`{command}`, {date}, {machine}, load {before} to {after}, backend {backend} ({reason}). \
-         Nanoseconds an operation, medians of {rounds} interleaved rounds. The last column is our time in \
-         that of the fastest peer of the row, with its 95 % interval: below 1 this crate is ahead, \
-         **above 1 it is behind**.\n"
+         Medians of {rounds} interleaved rounds. The ratios are our time in that of the fastest peer of \
+         the same scene, whoever that is: below 1 this crate is ahead, **above 1 it is behind**, and \
+         level where the 95 % interval holds 1. A null pair is one case under two names.\n"
     );
+    overview(report, &mut text);
+    text += "\n<details><summary>every case against the best peer</summary>\n";
+    report.groups.iter().for_each(|group| section(group, &mut text));
+    text + "\n</details>\n"
+}
+
+/// A row a group, with both ends.
+fn overview(report: &Report, text: &mut String) {
+    *text += "\n| group | ahead | level | behind | furthest ahead | furthest behind | goals held \
+              | null pair off by |\n|---|--:|--:|--:|---|---|--:|--:|\n";
     for group in &report.groups {
-        let against = against::all(group);
-        let _ = write!(text, "\n### {}\n\n", group.name);
-        if against.is_empty() {
-            text += "No peer does what this group measures.\n";
-        } else {
-            text += "| scene | ours | ns | best peer | ns | times the best peer |\n";
-            text += "|---|---|--:|---|--:|--:|\n";
-        }
-        for row in &against {
-            let (own, peer, ratio) = (row.own, row.peer, row.ratio);
-            let bold = if row.standing() == Standing::Behind { "**" } else { "" };
-            let [own_ns, peer_ns] = [own, peer].map(|case| digits(case.ns.median));
-            let [median, lo, hi] = [ratio.median, ratio.lo, ratio.hi].map(digits);
-            let [scene, own, peer] = [&own.scene, &own.peer, &peer.peer].map(|name| cell(name));
-            let _ = writeln!(
-                text,
-                "| {scene} | {own} | {own_ns} | {peer} | {peer_ns} | {bold}{median}{bold} [{lo}, {hi}] |"
-            );
-        }
-        text += "\n";
-        for goal in &group.goals {
-            let (what, answer, ratio) =
-                (cell(&goal.text()), goal.answer(), digits(goal.ratio.median));
-            let _ = writeln!(text, "* goal, {answer}: {what}; reached {ratio}");
-        }
-        let rejected: u64 = group.cases.iter().map(|case| case.rejected).sum();
-        let null = against::chance(group)
-            .map_or_else(String::new, |off| format!("; null pair off by {:.1} %", off * 100.0));
-        let _ = writeln!(text, "* {rejected} preempted pieces rejected{null}");
+        let mut against = against::all(group);
+        against.sort_by(|one, other| one.ratio.median.total_cmp(&other.ratio.median));
+        let count = |standing| against.iter().filter(|row| row.standing() == standing).count();
+        let [ahead, level, behind] =
+            [Standing::Ahead, Standing::Level, Standing::Behind].map(count);
+        let end = |row: Option<&Against<'_>>, standing| {
+            row.filter(|row| row.standing() == standing).map_or_else(String::new, |row| {
+                let ratio = digits(row.ratio.median);
+                let names = [&row.own.peer, &row.own.scene, &row.peer.peer].map(|name| cell(name));
+                let [own, scene, peer] = names;
+                format!("{ratio}: {own}, {scene} ({peer})")
+            })
+        };
+        let best = end(against.first(), Standing::Ahead);
+        let worst = end(against.last(), Standing::Behind);
+        let held = group.goals.iter().filter(|goal| goal.held).count();
+        let goals = match group.goals.len() {
+            0 => String::new(),
+            goals => format!("{held} of {goals}"),
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {ahead} | {level} | {behind} | {best} | {worst} | {goals} | {} |",
+            cell(&group.name),
+            chance(group),
+        );
     }
-    text
+}
+
+/// The largest difference of the null pairs.
+fn chance(group: &Group) -> String {
+    against::chance(group).map_or_else(String::new, |off| format!("{:.1} %", off * 100.0))
+}
+
+/// One group, row by row.
+fn section(group: &Group, text: &mut String) {
+    let against = against::all(group);
+    let _ = write!(text, "\n### {}\n\n", cell(&group.name));
+    if against.is_empty() {
+        *text += "No peer does what this group measures.\n";
+    } else {
+        *text += "| scene | ours | ns | best peer | ns | times the best peer |\n";
+        *text += "|---|---|--:|---|--:|--:|\n";
+    }
+    for row in &against {
+        let (own, peer, ratio) = (row.own, row.peer, row.ratio);
+        let bold = if row.standing() == Standing::Behind { "**" } else { "" };
+        let [own_ns, peer_ns] = [own, peer].map(|case| digits(case.ns.median));
+        let [median, lo, hi] = [ratio.median, ratio.lo, ratio.hi].map(digits);
+        let [scene, own, peer] = [&own.scene, &own.peer, &peer.peer].map(|name| cell(name));
+        let _ = writeln!(
+            text,
+            "| {scene} | {own} | {own_ns} | {peer} | {peer_ns} | {bold}{median}{bold} [{lo}, {hi}] |"
+        );
+    }
+    *text += "\n";
+    for goal in &group.goals {
+        let (what, answer, ratio) = (cell(&goal.text()), goal.answer(), digits(goal.ratio.median));
+        let _ = writeln!(text, "* goal, {answer}: {what}; reached {ratio}");
+    }
+    let rejected: u64 = group.cases.iter().map(|case| case.rejected).sum();
+    let _ = writeln!(text, "* {rejected} preempted pieces rejected");
 }
 
 /// A name that may contain what Markdown or a table of it takes for its own.
