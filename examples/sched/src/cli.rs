@@ -4,6 +4,7 @@ use crate::advise::Subject;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
 use crate::pick::args::PickArgs;
+use crate::recorded::args::RecordedArgs;
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use crate::trace;
@@ -38,6 +39,8 @@ pub enum Command {
     Rt(RtArgs),
     /// Compare the hierarchical with the flat pick: time here, latency and frames in virtual time.
     Pick(PickArgs),
+    /// Compare a recorded schedule with what the model does with the same demands.
+    Trace(RecordedArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
 }
@@ -213,7 +216,7 @@ impl LayoutArgs {
 }
 
 /// A file of bounded length.
-fn read(file: &Path, longest: u64) -> Result<Vec<u8>, String> {
+pub(crate) fn read(file: &Path, longest: u64) -> Result<Vec<u8>, String> {
     let said = |what: String| format!("{}: {what}", file.display());
     let size = fs::metadata(file).map_err(|error| said(error.to_string()))?.len();
     if size > longest {

@@ -9,6 +9,7 @@
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- pick                       # hierarchical and flat pick
+//! cargo run --release -p sched -- trace --from FILE          # a recorded schedule beside the model's
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! ```
@@ -30,6 +31,7 @@
 //! | [`trace`] | the lines that the walks use, and what of them misses in modelled caches |
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`pick`] | which task runs: EEVDF once a queue of each group and once flat, in virtual time |
+//! | [`recorded`] | a recorded schedule of a real machine beside the model's, for the same demands |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
 //! It is not a scheduler: no task runs but in [`pick`]'s virtual time. What it keeps is what the
@@ -46,6 +48,7 @@ pub mod measure;
 pub mod model;
 pub mod ops;
 pub mod pick;
+pub mod recorded;
 pub mod report;
 pub mod rng;
 pub mod rt;

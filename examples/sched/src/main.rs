@@ -9,6 +9,7 @@ use sched::measure::machine::Machine;
 use sched::measure::measure;
 use sched::pick::args::PickArgs;
 use sched::pick::command::{self, Refused};
+use sched::recorded::{self, args::RecordedArgs};
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
 use sched::trace::trace;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Save(args) => save(args),
         Command::Rt(args) => rt(args),
         Command::Pick(args) => pick(args),
+        Command::Trace(args) => recorded(args),
         Command::Layout(args) => layout(args),
     };
     match done {
@@ -175,6 +177,17 @@ fn pick(args: &PickArgs) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
     } else {
         sched::pick::report::print(&report, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn recorded(args: &RecordedArgs) -> Result<(), Failure> {
+    let report = recorded::command::run(args).map_err(Failure::Input)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
+    } else {
+        recorded::print(&report, args.top, &mut out)
     };
     finish(written.and_then(|()| out.flush()))
 }
