@@ -8,9 +8,13 @@
 # extended regular expression) become `other`, so that the text can be given away, and so does the
 # name before each line's CPU, which the reader does not use.
 #
-# What it cannot see: which group a task was in and how heavy groups were (`--groups FILE` says
-# that), CPU affinity, policies other than real time, quotas, and interrupts, whose time counts as
-# the interrupted task's.
+# What it cannot see: which group a task was in (a cgroup, or the one of its session where the kernel
+# makes those: /proc/sys/kernel/sched_autogroup_enabled) and how heavy groups were (`--groups FILE`
+# says that), CPU affinity, policies other than real time, quotas, and interrupts, whose time counts
+# as the interrupted task's.
+#
+# tar.perf.txt was made by the first line on a virtual machine of 2 CPUs that was busy with builds:
+# Linux 6.18, 250 ticks a second, groups by session; the archive was of a part of this repository.
 set -eu
 to=$1 program=$2
 export KEEP="${KEEP:-^(sh|tar|gzip|wc|sort|seq|tail|perf|perf-exec|swapper/[0-9]+|migration/[0-9]+|ksoftirqd/[0-9]+|rcu_[a-z]+|kworker/.*)\$}"

@@ -1,6 +1,7 @@
 //! The command line, and what is wrong with it.
 
 use crate::advise::Subject;
+use crate::controls::args::ControlsArgs;
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels};
 use crate::pick::args::PickArgs;
@@ -41,6 +42,8 @@ pub enum Command {
     Pick(PickArgs),
     /// Compare a recorded schedule with what the model does with the same demands.
     Trace(RecordedArgs),
+    /// Time workloads without deep groups in L0 and L2: nothing must become slower.
+    Controls(ControlsArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
 }

@@ -10,6 +10,7 @@
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- pick                       # hierarchical and flat pick
 //! cargo run --release -p sched -- trace --from FILE          # a recorded schedule beside the model's
+//! cargo run --release -p sched -- controls                    # nothing is slower without deep groups
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! ```
@@ -32,6 +33,7 @@
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`pick`] | which task runs: EEVDF once a queue of each group and once flat, in virtual time |
 //! | [`recorded`] | a recorded schedule of a real machine beside the model's, for the same demands |
+//! | [`controls`] | workloads without deep groups, timed in L0 and L2: nothing must become slower |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
 //! It is not a scheduler: no task runs but in [`pick`]'s virtual time. What it keeps is what the
@@ -40,6 +42,7 @@
 
 pub mod advise;
 pub mod cli;
+pub mod controls;
 pub mod layout;
 pub mod link;
 pub mod load;

@@ -4,6 +4,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use sched::advise::{Subject, advice_on, report, steps_table};
 use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
+use sched::controls::{self, args::ControlsArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Rt(args) => rt(args),
         Command::Pick(args) => pick(args),
         Command::Trace(args) => recorded(args),
+        Command::Controls(args) => controls(args),
         Command::Layout(args) => layout(args),
     };
     match done {
@@ -188,6 +190,20 @@ fn recorded(args: &RecordedArgs) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
     } else {
         recorded::print(&report, args.top, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn controls(args: &ControlsArgs) -> Result<(), Failure> {
+    let machine = Machine::current();
+    let results = controls::measure(&args.config(), &machine, |what| eprintln!("{what}"));
+    let results = results.map_err(Failure::System)?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)
+    } else {
+        controls::print(&results, &machine, &command, &mut out)
     };
     finish(written.and_then(|()| out.flush()))
 }

@@ -9,6 +9,11 @@
 //! | `compare` | waiting and fairness a group: recorded, hierarchical, flat |
 //! | `print`, `args`, `command` | `sched trace`: what is printed, asked, done |
 //!
+//! The figures show what the model's rules do to a real load. They differ from the recording's also
+//! where the rules are the same: a kernel may tick less often than each millisecond, may have had
+//! other groups (which a recording does not show), and reacts to what it decides, while here every
+//! wake-up comes when it came.
+//!
 //! The accounts of a trace and what the model is fed with are the simulator's own
 //! ([`sim::recorded`](crate::pick::sim::recorded)). Recordings are made by `recorded/record.sh`
 //! beside this crate's manifest.
