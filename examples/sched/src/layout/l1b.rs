@@ -7,7 +7,8 @@ use super::coloc::{self, CoCfs, CoEnt};
 use super::ptr_array::{PtrArray, StartsWith};
 use super::{Gate, Layout, Order, Piece, Plan, Rqs, Unfinished};
 use crate::model::Groups;
-use crate::structs::{Kernel, SchedStatistics, TaskGroup, recorded, reorder, v6_14, v7_2, v7_3};
+use crate::structs::{Kernel, SchedStatistics, TaskGroup};
+use crate::structs::{exchanged, recorded, reorder, v6_14, v7_2, v7_3};
 use bytemuck::allocation::zeroed_box;
 use core::marker::PhantomData;
 use corelocal::colocated::Part;
@@ -27,6 +28,9 @@ unsafe impl StartsWith<v7_2::CfsRq> for v7_2::CfsTgState {}
 // SAFETY:
 // * as above.
 unsafe impl StartsWith<reorder::CfsRq> for reorder::CfsTgState {}
+// SAFETY:
+// * as above.
+unsafe impl StartsWith<exchanged::CfsRq> for exchanged::CfsTgState {}
 // SAFETY:
 // * as above.
 unsafe impl StartsWith<v7_3::CfsRq> for v7_3::CfsTgState {}

@@ -1,16 +1,19 @@
-//! Where the per-CPU state of the groups lies: four layouts behind one set of accessors.
+//! Where the per-CPU state of the groups lies: six layouts behind one set of accessors.
 //!
 //! | layout | a group holds | one CPU's state |
 //! |---|---|---|
 //! | [`L0`] | two arrays of pointers | two heap objects: queue; entity with statistics |
+//! | [`L1`] | two arrays of pointers | one heap object: the co-located three |
 //! | [`L1b`] | one array of pointers | one heap object: the co-located three |
 //! | [`L2`] | one offset | the co-located three in per-CPU memory |
 //! | [`L3`] | one offset | the same, with the fields in the order of the RFC |
+//! | [`L3x`] | one offset | the same, with two fields of that order exchanged |
 //!
 //! The root group has no entity: its queue lies in the run queue [`Rq`] of each CPU.
 
 mod coloc;
 mod l0;
+mod l1;
 mod l1b;
 mod l2;
 mod one;
@@ -18,8 +21,9 @@ mod ptr_array;
 
 pub use coloc::{CoCfs, CoEnt};
 pub use l0::L0;
+pub use l1::L1;
 pub use l1b::L1b;
-pub use l2::{L2, L3};
+pub use l2::{L2, L3, L3x};
 pub use one::{Gate, Unfinished};
 pub use ptr_array::{PtrArray, StartsWith};
 

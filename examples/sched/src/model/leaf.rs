@@ -48,7 +48,7 @@ fn insert<C: CfsRqFields>(rq: &Rq<C>, cfs: &C, prev: Option<&C>, next: Option<&C
 }
 
 /// Appends `cfs`: what is before it may be its child.
-pub(super) fn push_back<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
+pub(crate) fn push_back<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
     insert(rq, cfs, C::touched(&rq.leaf.prev).get(), None);
 }
 

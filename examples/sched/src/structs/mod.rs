@@ -8,6 +8,7 @@
 
 mod access;
 mod common;
+pub mod exchanged;
 mod group;
 pub mod operations;
 pub mod recorded;
@@ -16,7 +17,7 @@ pub mod v6_14;
 pub mod v7_2;
 pub mod v7_3;
 
-pub use access::{CfsRqFields, InQueue, LaterFields, SeFields, Watched};
+pub use access::{CfsRqFields, InQueue, LaterFields, SeFields, VirtualTime, Watched};
 pub use common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, Rq, SchedAvg, SchedStatistics};
 pub use group::{Bandwidth, TaskGroup, TreeLinks};
 

@@ -5,9 +5,21 @@
 //! PROPTEST_CASES=10000 cargo test --release -p sched --lib load::
 //! ```
 
+/// Calls `$case` in all layouts of all kernels.
+macro_rules! in_every_layout {
+    ($case:ident) => {
+        $case::<L0<V6_14>>();
+        $case::<L1b<V6_14>>();
+        $case::<L2<V7_2>>();
+        $case::<L2<V7_3>>();
+        $case::<L3>();
+    };
+}
+
 mod groups;
 mod pelt;
 mod random;
+mod settings;
 mod shares;
 mod threads;
 mod tree;
@@ -38,6 +50,11 @@ fn area(cpus: u32) -> Area {
 fn idle<L: Layout>(width: u64, depth: u64, cpus: u32, room: usize) -> Model<L> {
     let tree = Tree::regular(width, depth).unwrap();
     Model::build_idle(&tree, cpus, Order::Allocation, &area(cpus), room).unwrap()
+}
+
+/// The queue of group `index` on `cpu`.
+fn cfs<'m, L: Layout>(locked: &Locked<'m, L>, index: usize) -> &'m crate::layout::Cfs<L> {
+    locked.cfs(index).unwrap()
 }
 
 /// `step` with the run queue of `cpu` locked.
