@@ -153,6 +153,7 @@ fn ten_thousand_threads_at_once_have_a_place_each() {
         return skip(name, "10 000 threads are for CORELOCAL_STRESS");
     }
     alone(name, || {
+        assert_eq!(HITS.sum(), 0); // The first use makes its copies.
         let stats = Area::global().stats();
         let meet = Arc::new(Barrier::new(THREADS + 1));
         let threads: Vec<_> = (0..THREADS)
