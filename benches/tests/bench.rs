@@ -37,9 +37,9 @@ fn compare_fails_only_if_something_is_slower() {
     let after = after.to_str().expect("UTF-8");
 
     for (pair, status, words) in [
-        ([&before, &before[..]], 0, "0 slower, 0 faster, 12 overlap"),
+        ([&before[..], &before], 0, "0 slower, 0 faster, 12 overlap"),
         ([&before, after], 1, "+80.0 % | +54.5 to +111.1 % | **slower** |"),
-        ([&after.to_owned(), &before], 0, "0 slower, 1 faster, 11 overlap"),
+        ([after, &before], 0, "0 slower, 1 faster, 11 overlap"),
     ] {
         let output = bench(&["compare", pair[0], pair[1]]);
         assert_eq!(output.status.code(), Some(status), "{output:?}");

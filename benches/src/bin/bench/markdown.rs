@@ -15,12 +15,12 @@ pub(crate) fn summary(report: &Report) -> String {
         text += "**A quick run, which shows only that it works: no figure means anything.**\n\n";
     }
     let [before, after] = load;
-    let _ = write!(
+    let _ = writeln!(
         text,
         "`{command}`, {date}, {machine}, load {before} to {after}, backend {backend} ({reason}). \
          Medians of {rounds} interleaved rounds. The ratios are our time in that of the fastest peer of \
          the same scene, whoever that is: below 1 this crate is ahead, **above 1 it is behind**, and \
-         level where the 95 % interval holds 1. A null pair is one case under two names.\n"
+         level where the 95 % interval holds 1. A null pair is one case under two names."
     );
     overview(report, &mut text);
     text += "\n<details><summary>every case against the best peer</summary>\n";
