@@ -6,17 +6,37 @@ began=$SECONDS
 
 # step NAME COMMAND...: runs it, prints how it went; goes on after a failure, so that one run shows
 # everything that is wrong.
+#
+# With a directory in `logs`, each step's output is kept there as well, and what it counted stands in
+# the table.
 step() {
-    local name=$1 start=$SECONDS status=0
+    local name=$1 start=$SECONDS status=0 log=
     shift
     printf '\n=== %s: %s\n' "$name" "$*"
-    "$@" || status=$?
+    if [ -n "${logs-}" ]; then
+        mkdir -p "$logs"
+        log=$logs/${name//[^a-zA-Z0-9.]/-}.log
+        "$@" 2>&1 | tee "$log" || status=$?
+    else
+        "$@" || status=$?
+    fi
     if [ "$status" -eq 0 ]; then
-        table+=("$(printf '%6d s  ok       %s' $((SECONDS - start)) "$name")")
+        table+=("$(printf '%6d s  ok       %s%s' $((SECONDS - start)) "$name" "$(counted "$log")")")
     else
         table+=("$(printf '%6d s  FAILED   %s (exit status %d)' $((SECONDS - start)) "$name" "$status")")
         failed=$((failed + 1))
     fi
+}
+
+# counted LOG: ', N tests' and the like, where a log says so. Needs `pipefail` of who sources this.
+counted() {
+    [ -z "$1" ] || awk '
+        /^test result:/ { tests += $4 }
+        /^Done [0-9]+ runs/ { inputs += $2 }
+        END {
+            if (tests) printf ", %d tests", tests
+            if (inputs) printf ", %d inputs", inputs
+        }' "$1"
 }
 
 # skip NAME WHY: a step that this machine cannot run.

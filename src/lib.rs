@@ -41,6 +41,7 @@ pub mod histogram;
 pub mod pool;
 #[cfg(feature = "epoch")]
 pub mod reclaim;
+#[cfg(feature = "std")]
 pub mod refcount;
 #[cfg(feature = "std")]
 pub mod ring;

@@ -1,8 +1,14 @@
 //! The priority vector: every layout through one body of tests.
 #![cfg(feature = "std")]
 
+#[path = "../../fuzz/bodies/src/choices.rs"]
+#[allow(unreachable_pub, dead_code, reason = "a library's module elsewhere")]
+mod choices;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../fuzz/bodies/src/priority.rs"]
+#[allow(unreachable_pub, reason = "a library's module elsewhere")]
+mod compare;
 mod cost;
 mod cut;
 mod edges;

@@ -1,5 +1,9 @@
 //! The texts that samples are read from: perf's own, and whatever else someone gives.
 
+#[path = "../../../fuzz/bodies/src/reports.rs"]
+#[allow(unreachable_pub, reason = "a library's module elsewhere")]
+mod bodies;
+
 use advice::{By, Cpus, Field, Format, Kind, Place, Prices, Problem, Sample, Samples, advise};
 use proptest::prelude::*;
 
@@ -256,21 +260,7 @@ proptest! {
         let from = if whole.is_empty() { 0 } else { at.index(whole.len()) };
         let to = whole.len().min(from + replaced);
         let text = [&whole[..from], &text, &whole[to..]].concat();
-        match Samples::read(&text) {
-            Ok(samples) => {
-                prop_assert!(!samples.is_empty() && samples.len() <= text.len());
-                // Whatever was read can be looked at.
-                let mut problem = queue();
-                for sample in samples.iter() {
-                    let _ = problem.observe(&samples, &sample.place, u64::MAX);
-                }
-            }
-            Err(error) => {
-                let lines = text.iter().filter(|&&byte| byte == b'\n').count() + 1;
-                prop_assert!(error.line() <= lines);
-                prop_assert!(!error.to_string().contains('\n'));
-            }
-        }
+        bodies::read_and_observe(&text, &mut queue());
     }
 
     #[test]

@@ -6,8 +6,10 @@ pub use tree::TreeArgs;
 
 use crate::advise::Subject;
 use crate::churn;
+use crate::controls::args::ControlsArgs;
 use crate::pick::args::PickArgs;
 use crate::real::RealArgs;
+use crate::recorded::args::RecordedArgs;
 use crate::rt::{FIXED, Params};
 use crate::structs::operations::{KERNELS, Maps};
 use advice::{Place, Samples};
@@ -39,6 +41,10 @@ pub enum Command {
     Rt(RtArgs),
     /// Compare the hierarchical with the flat pick: time here, latency and frames in virtual time.
     Pick(PickArgs),
+    /// Compare a recorded schedule with what the model does with the same demands.
+    Trace(RecordedArgs),
+    /// Time workloads without deep groups in L0 and L2: nothing must become slower.
+    Controls(ControlsArgs),
     /// Print the map of a group's state on one CPU: each byte, and the lines of each operation.
     Layout(LayoutArgs),
     /// Run busy loops in groups with quotas under this machine's kernel, and in the model.
@@ -197,7 +203,7 @@ impl LayoutArgs {
 }
 
 /// A file of bounded length.
-fn read(file: &Path, longest: u64) -> Result<Vec<u8>, String> {
+pub(crate) fn read(file: &Path, longest: u64) -> Result<Vec<u8>, String> {
     let said = |what: String| format!("{}: {what}", file.display());
     let size = fs::metadata(file).map_err(|error| said(error.to_string()))?.len();
     if size > longest {

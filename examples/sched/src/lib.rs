@@ -11,6 +11,8 @@
 //! cargo run --release -p sched -- tree --from FILE           # who walks them there
 //! cargo run --release -p sched -- rt                         # the priority vector's layouts
 //! cargo run --release -p sched -- pick                       # hierarchical and flat pick
+//! cargo run --release -p sched -- trace --from FILE          # a recorded schedule beside the model's
+//! cargo run --release -p sched -- controls                    # nothing is slower without deep groups
 //! cargo run --release -p sched -- layout --kernel reorder    # where each byte of the state lies
 //! cargo run --release -p sched -- layout --kernel 6.14 --advise # where it should lie
 //! cargo run --release -p sched -- real                       # quotas: this kernel beside the model
@@ -37,6 +39,8 @@
 //! | [`rt`] | the priority vector under the kernel's real-time load, in the coherence model and on this machine |
 //! | [`real`] | the model of quotas beside this machine's kernel |
 //! | [`pick`] | which task runs: EEVDF once a queue of each group and once flat, in virtual time |
+//! | [`recorded`] | a recorded schedule of a real machine beside the model's, for the same demands |
+//! | [`controls`] | workloads without deep groups, timed in L0 and L2: nothing must become slower |
 //! | [`report`], [`cli`] | what is printed, what is asked |
 //!
 //! It is not a scheduler: no task runs but in the virtual time of [`bandwidth`] and [`pick`]. What it
@@ -48,6 +52,7 @@ pub mod advise;
 pub mod bandwidth;
 pub mod churn;
 pub mod cli;
+pub mod controls;
 pub mod layout;
 pub mod link;
 pub mod load;
@@ -57,6 +62,7 @@ pub mod model;
 pub mod ops;
 pub mod pick;
 pub mod real;
+pub mod recorded;
 pub mod replay;
 pub mod report;
 pub mod rng;

@@ -5,12 +5,14 @@ use clap::error::ErrorKind;
 use sched::advise::{Subject, advice_on, report, steps_table};
 use sched::churn;
 use sched::cli::{ChurnArgs, Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
+use sched::controls::{self, args::ControlsArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
 use sched::pick::args::PickArgs;
 use sched::pick::command::{self, Refused};
 use sched::real::{self, Outcome, RealArgs};
+use sched::recorded::{self, args::RecordedArgs};
 use sched::replay::{Quotas, regimes};
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         Command::Save(args) => save(args),
         Command::Rt(args) => rt(args),
         Command::Pick(args) => pick(args),
+        Command::Trace(args) => recorded(args),
+        Command::Controls(args) => controls(args),
         Command::Layout(args) => layout(args),
         Command::Real(args) => real(args),
     };
@@ -199,6 +203,31 @@ fn pick(args: &PickArgs) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
     } else {
         sched::pick::report::print(&report, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn recorded(args: &RecordedArgs) -> Result<(), Failure> {
+    let report = recorded::command::run(args).map_err(Failure::Input)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
+    } else {
+        recorded::print(&report, args.top, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn controls(args: &ControlsArgs) -> Result<(), Failure> {
+    let machine = Machine::current();
+    let results = controls::measure(&args.config(), &machine, |what| eprintln!("{what}"));
+    let results = results.map_err(Failure::System)?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &results).map_err(io::Error::from)
+    } else {
+        controls::print(&results, &machine, &command, &mut out)
     };
     finish(written.and_then(|()| out.flush()))
 }
