@@ -16,7 +16,9 @@ use crate::sync::{Arc, AtomicUsize, Ordering, pause};
 ///
 /// # Errors
 ///
-/// [`Pinned`]: the calling thread holds a guard itself, or is in a deferred callback.
+/// [`Pinned`]: the calling thread holds a guard itself, or is in a deferred callback. So says a thread
+/// at its end too, whose participant is gone (in destructors of its thread-local values): nobody can
+/// tell there, and it might wait for itself.
 ///
 /// ```
 /// use corelocal::reclaim::{pin, wait_for_readers};
@@ -27,7 +29,7 @@ use crate::sync::{Arc, AtomicUsize, Ordering, pause};
 /// # Ok::<(), corelocal::reclaim::Pinned>(())
 /// ```
 pub fn wait_for_readers() -> Result<(), Pinned> {
-    if is_pinned() {
+    if may_be_pinned() {
         return Err(Pinned { given_back: () });
     }
     let over = Arc::new(AtomicUsize::new(0));
@@ -47,6 +49,24 @@ pub fn wait_for_readers() -> Result<(), Pinned> {
         pin().flush();
     }
     Ok(())
+}
+
+/// Whether the calling thread holds a guard, or nobody can tell.
+fn may_be_pinned() -> bool {
+    if is_pinned() {
+        return true;
+    }
+    // At the end of a thread its participant is gone, and each pin makes one of its own: so this guard
+    // is not seen, and others of the thread would not be.
+    #[cfg(not(corelocal_loom))]
+    let gone = {
+        let _guard = pin();
+        !is_pinned()
+    };
+    // In models nothing is gone.
+    #[cfg(corelocal_loom)]
+    let gone = false;
+    gone
 }
 
 /// Runs `f` when every guard that is pinned now is gone, on some thread that pins then.

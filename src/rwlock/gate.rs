@@ -78,13 +78,13 @@ pub(crate) trait Count {
     /// As `leave`, where the word says `SHARED`.
     fn leave_shared(&self, word: &AtomicUsize, expect: usize) -> Added;
     /// Counts entries, whatever the word is.
-    fn enter_always(&self, readers: usize);
+    fn enter_always(&self, readers: u64);
     /// Counts an exit, whatever the word is; as `leave` otherwise.
     fn leave_always(&self);
     /// The entries in every lane: relaxed loads.
-    fn entries(&self) -> usize;
+    fn entries(&self) -> u64;
     /// The exits in every lane: relaxed loads.
-    fn exits(&self) -> usize;
+    fn exits(&self) -> u64;
     /// Returns when no section is running any more that saw the word as it was before the last
     /// change.
     ///
@@ -102,7 +102,7 @@ struct Room {
     /// Writers that are done.
     served: u64,
     /// Readers that wait for the word to open.
-    readers: usize,
+    readers: u64,
     /// How often readers were let in.
     calls: u64,
     /// The writer that closed waits for readers to leave.

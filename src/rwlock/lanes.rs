@@ -7,8 +7,10 @@ use crate::sync::AtomicUsize;
 use crate::sys::rseq::{NoFence, can_fence, fence_all};
 use crate::sys::{Backend, backend};
 
-/// A lane's counts, which only grow, and wrap.
-type Lane = [PerCpuCell<usize>; 2];
+/// A lane's counts, which only grow, and wrap. 64 bits on every target: guards can be forgotten, and
+/// with 32 a loop of a minute that does so makes the entries as many as the exits, with a reader inside.
+type Lane = [PerCpuCell<u64>; 2];
+const _: () = assert!(size_of::<Lane>() == 16);
 const ENTRIES: usize = 0;
 const EXITS: usize = 1;
 
@@ -55,7 +57,7 @@ impl Lanes {
 
     /// The cells of entries, or of exits.
     #[inline(always)]
-    fn cells<const WHICH: usize>(&self) -> PerCpuRef<'_, PerCpuCell<usize>, Lane> {
+    fn cells<const WHICH: usize>(&self) -> PerCpuRef<'_, PerCpuCell<u64>, Lane> {
         match self.lanes.index(WHICH) {
             Some(cells) => cells,
             None => unreachable!("a lane has two cells"),
@@ -82,7 +84,7 @@ impl Count for Lanes {
         self.cells::<EXITS>().add_shared_while(1, word, expect)
     }
 
-    fn enter_always(&self, readers: usize) {
+    fn enter_always(&self, readers: u64) {
         match self.by {
             By::AtomicsAlone => self.cells::<ENTRIES>().add_shared(readers),
             By::Sections | By::Atomics => self.cells::<ENTRIES>().add(readers),
@@ -96,11 +98,11 @@ impl Count for Lanes {
         }
     }
 
-    fn entries(&self) -> usize {
+    fn entries(&self) -> u64 {
         self.cells::<ENTRIES>().sum()
     }
 
-    fn exits(&self) -> usize {
+    fn exits(&self) -> u64 {
         self.cells::<EXITS>().sum()
     }
 

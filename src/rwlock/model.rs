@@ -8,7 +8,7 @@ use crate::sync::AtomicUsize;
 use crate::sys::rseq::{Atomic, Form, HERE, Machine, NoFence, Outcome, Stride, Words};
 use alloc::vec::Vec;
 
-type Lane = [PerCpuCell<usize>; 2];
+type Lane = [PerCpuCell<u64>; 2];
 
 /// Lanes side by side.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,8 @@ struct OnMachine {
 impl OnMachine {
     /// Adds one to a cell: in sections until one is not cut off, or by an atomic for a thread whose
     /// CPU the machine does not have.
-    fn add<F: Form>(&self, which: usize, value: usize, form: F) -> Added {
-        let cell = (&raw const self.lanes[0][which]).cast_mut().cast::<usize>();
+    fn add<F: Form>(&self, which: usize, value: u64, form: F) -> Added {
+        let cell = (&raw const self.lanes[0][which]).cast_mut().cast::<u64>();
         let cpu = crate::sys::cpu_hint().filter(|cpu| *cpu < self.cpus);
         loop {
             let outcome = match cpu {
@@ -48,7 +48,7 @@ impl OnMachine {
         }
     }
 
-    fn sum(&self, which: usize) -> usize {
+    fn sum(&self, which: usize) -> u64 {
         self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane[which].load()))
     }
 }
@@ -70,7 +70,7 @@ impl Count for OnMachine {
         unreachable!("the gate is not shared")
     }
 
-    fn enter_always(&self, readers: usize) {
+    fn enter_always(&self, readers: u64) {
         let _ = self.add(0, readers, HERE);
     }
 
@@ -78,11 +78,11 @@ impl Count for OnMachine {
         let _ = self.add(1, 1, HERE.release());
     }
 
-    fn entries(&self) -> usize {
+    fn entries(&self) -> u64 {
         self.sum(0)
     }
 
-    fn exits(&self) -> usize {
+    fn exits(&self) -> u64 {
         self.sum(1)
     }
 

@@ -192,3 +192,31 @@ fn a_guard_of_another_collector_is_taken() {
         assert_eq!(slot.load(&pin()).unwrap().spill().read(), 5);
     }
 }
+
+/// In the destructor of a thread-local value, where the thread's participant is gone, and no other pin
+/// of the thread is seen.
+#[test]
+fn a_thread_that_ends_waits_for_itself() {
+    use std::sync::mpsc;
+    struct AtEnd(mpsc::Sender<[bool; 2]>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let guard = pin();
+            let held = wait_for_readers().is_err();
+            let slot = AtomicPerCpu::new(PerCpu::<PerCpuCell<u64>>::zeroed());
+            let old = slot.swap(None, &guard).unwrap();
+            let _ = self.0.send([held, old.wait().is_err()]);
+        }
+    }
+    std::thread_local! {
+        static AT_END: std::cell::OnceCell<AtEnd> = const { std::cell::OnceCell::new() };
+    }
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Registered first, so dropped last.
+        AT_END.with(|at_end| drop(at_end.set(AtEnd(sender))));
+        drop(pin());
+    });
+    let refused = receiver.recv_timeout(std::time::Duration::from_secs(60));
+    assert_eq!(refused, Ok([true; 2]), "still waiting");
+}

@@ -13,7 +13,7 @@ use std::thread;
 /// Lanes of a test, in which others act just before their turn comes, counted in loads.
 #[derive(Default)]
 struct Scripted {
-    lanes: RefCell<[[usize; 2]; 3]>,
+    lanes: RefCell<[[u64; 2]; 3]>,
     loads: Cell<usize>,
     script: RefCell<Vec<(usize, usize, usize)>>,
 }
@@ -27,7 +27,7 @@ impl Scripted {
         scripted
     }
 
-    fn load(&self, lane: usize, which: usize) -> usize {
+    fn load(&self, lane: usize, which: usize) -> u64 {
         let now = self.loads.replace(self.loads.get() + 1);
         for (_, lane, which) in self.script.borrow().iter().filter(|(load, ..)| *load == now) {
             self.lanes.borrow_mut()[*lane][*which] += 1;
@@ -35,7 +35,7 @@ impl Scripted {
         self.lanes.borrow()[lane][which]
     }
 
-    fn sum(&self, which: usize) -> usize {
+    fn sum(&self, which: usize) -> u64 {
         (0..3).map(|lane| self.load(lane, which)).sum()
     }
 
@@ -63,12 +63,12 @@ impl Count for Scripted {
     fn leave_shared(&self, _: &AtomicUsize, _: usize) -> Added {
         unreachable!("the script does")
     }
-    fn enter_always(&self, _: usize) {}
+    fn enter_always(&self, _: u64) {}
     fn leave_always(&self) {}
-    fn entries(&self) -> usize {
+    fn entries(&self) -> u64 {
         self.sum(0)
     }
-    fn exits(&self) -> usize {
+    fn exits(&self) -> u64 {
         self.sum(1)
     }
     fn fence(&self) -> Result<(), NoFence> {
@@ -113,8 +113,8 @@ fn a_scan_finds_somebody_where_all_have_left() {
     assert!(gate.is_empty());
     // Counts that wrapped.
     let wrapped = Scripted::new(0, &[]);
-    wrapped.lanes.borrow_mut()[0] = [3, usize::MAX];
-    wrapped.lanes.borrow_mut()[1] = [usize::MAX - 3, 0];
+    wrapped.lanes.borrow_mut()[0] = [3, u64::MAX];
+    wrapped.lanes.borrow_mut()[1] = [u64::MAX - 3, 0];
     assert!(Gate::new(wrapped, false).is_empty());
 }
 
@@ -129,7 +129,7 @@ fn is_closed(lock: &PerCpuRwLock<()>) -> bool {
     lock.gate.word.load(Ordering::Relaxed) & CLOSED != 0
 }
 
-fn readers_waiting(lock: &PerCpuRwLock<()>) -> usize {
+fn readers_waiting(lock: &PerCpuRwLock<()>) -> u64 {
     lock.gate.room().readers
 }
 
