@@ -19,8 +19,10 @@ pub(crate) enum Fate {
     Survived,
 }
 
-/// A build or a run that takes longer has no end.
+/// A run that takes longer has no end.
 const LIMIT: Duration = Duration::from_secs(180);
+/// A build that takes longer has none either; the first one of a killer builds all that it needs.
+const BUILD_LIMIT: Duration = Duration::from_secs(1800);
 
 /// A copy of the workspace in which one mutant at a time is tried.
 #[derive(Debug)]
@@ -54,7 +56,8 @@ impl Bench {
     /// What the system says.
     pub(crate) fn unbroken(&self, killers: &[Killer]) -> io::Result<Result<(), String>> {
         for killer in killers {
-            if !self.run(killer, &[])?.is_some_and(|status| status.success()) {
+            self.build(killer)?;
+            if !self.run(killer, &[], LIMIT)?.is_some_and(|status| status.success()) {
                 let log = fs::read_to_string(&self.log)?;
                 return Ok(Err(format!("{} fails without a mutant:\n{log}", killer.name())));
             }
@@ -78,10 +81,10 @@ impl Bench {
 
     fn ask(&self, killers: &[Killer]) -> io::Result<Fate> {
         for killer in killers {
-            if !self.run(killer, &["--no-run"])?.is_some_and(|status| status.success()) {
+            if !self.build(killer)? {
                 return Ok(Fate::NotBuilt);
             }
-            let how = match self.run(killer, &[])? {
+            let how = match self.run(killer, &[], LIMIT)? {
                 Some(status) if status.success() => continue,
                 Some(_) => said(&fs::read_to_string(&self.log)?),
                 None => format!("no end within {} s", LIMIT.as_secs()),
@@ -91,23 +94,35 @@ impl Bench {
         Ok(Fate::Survived)
     }
 
+    /// Whether it builds.
+    fn build(&self, killer: &Killer) -> io::Result<bool> {
+        let status = self.run(killer, &["--no-run"], BUILD_LIMIT)?;
+        let status = status.ok_or_else(|| io::Error::other("a build does not end"))?;
+        Ok(status.success())
+    }
+
     /// `None` if it does not end.
-    fn run(&self, killer: &Killer, more: &[&str]) -> io::Result<Option<ExitStatus>> {
+    fn run(
+        &self,
+        killer: &Killer,
+        more: &[&str],
+        limit: Duration,
+    ) -> io::Result<Option<ExitStatus>> {
         let log = File::create(&self.log)?;
         let mut command = killer.command(&self.tree, &self.build);
         command.args(more).stdin(std::process::Stdio::null());
         command.stdout(log.try_clone()?).stderr(log);
-        wait(command)
+        wait(command, limit)
     }
 }
 
-/// Waits for a command and all that it started, for [`LIMIT`].
-fn wait(mut command: Command) -> io::Result<Option<ExitStatus>> {
+/// Waits for a command and all that it started, for `limit`.
+fn wait(mut command: Command, limit: Duration) -> io::Result<Option<ExitStatus>> {
     // A group of its own: cargo's child has to go as well.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
     let start = Instant::now();
-    while start.elapsed() < LIMIT {
+    while start.elapsed() < limit {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
@@ -158,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_command_that_fails_is_told_from_one_that_does_not() {
-        assert!(wait(Command::new("true")).unwrap().unwrap().success());
-        assert!(!wait(Command::new("false")).unwrap().unwrap().success());
+        assert!(wait(Command::new("true"), LIMIT).unwrap().unwrap().success());
+        assert!(!wait(Command::new("false"), LIMIT).unwrap().unwrap().success());
     }
 }
