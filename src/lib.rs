@@ -39,6 +39,13 @@ pub mod counter;
 pub mod histogram;
 #[cfg(feature = "pool")]
 pub mod pool;
+#[cfg(feature = "epoch")]
+pub mod reclaim;
+pub mod refcount;
+#[cfg(feature = "std")]
+pub mod ring;
+#[cfg(feature = "std")]
+pub mod rwlock;
 
 pub mod docs;
 
@@ -70,6 +77,14 @@ pub use percpu::{
 #[cfg(all(feature = "pool", not(corelocal_loom)))]
 pub use pool::{PerCpuPool, StaticPool};
 pub use priority::{ByCpu, CpuSlot, Level, Packed, Padded, Priority, PriorityVec, Split};
+#[cfg(feature = "epoch")]
+pub use reclaim::AtomicPerCpu;
+#[cfg(feature = "std")]
+pub use refcount::{PerCpuArc, PerCpuArcOwner, PerCpuRefCount};
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+pub use ring::PerCpuRing;
+#[cfg(feature = "std")]
+pub use rwlock::PerCpuRwLock;
 #[cfg(feature = "std")]
 pub use sys::topology::Topology;
 #[cfg(feature = "std")]

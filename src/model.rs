@@ -4,6 +4,10 @@ pub use crate::counter::model::Batches;
 pub use crate::percpu::model::Groups;
 #[cfg(feature = "pool")]
 pub use crate::pool::model::{Head, Lane, Place, PoolLists};
+pub use crate::ring::model::{RingLane, RingLanes};
+pub use crate::rwlock::model::MachineGate;
+
+pub use crate::refcount::model::{RefCount, Who};
 
 use crate::once::OncePtr;
 use crate::sys::memory;
@@ -20,9 +24,11 @@ pub fn touch<T>(copy: &T) {
 ///
 /// # Panics
 ///
-/// If something is still mapped.
+/// If something is still mapped, pinned or deferred.
 #[track_caller]
 pub fn finish() {
+    #[cfg(feature = "epoch")]
+    crate::reclaim::finish();
     memory::finish();
 }
 

@@ -16,7 +16,13 @@ mod inner {
         AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
         AtomicU32, AtomicU64, AtomicUsize, fence,
     };
-    pub(crate) use loom::sync::{Arc, Mutex};
+    pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(crate) use loom::thread::ThreadId;
+
+    /// Which of a model's threads runs: they are fibres of one thread of the system.
+    pub(crate) fn current_thread() -> ThreadId {
+        loom::thread::current().id()
+    }
 }
 
 #[cfg(not(all(corelocal_loom, feature = "loom")))]
@@ -26,8 +32,8 @@ mod inner {
         AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
         AtomicU32, AtomicU64, AtomicUsize, fence,
     };
-    #[cfg(feature = "testing")]
-    pub(crate) use std::sync::Mutex;
+    #[cfg(feature = "std")]
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 }
 
 /// Lets other threads run, for the `turn`th time: at first those that wait for this CPU, then for

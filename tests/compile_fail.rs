@@ -38,7 +38,7 @@ fn scratch() -> PathBuf {
 fn build_library() -> Library {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--lib", "--offline", "--features=pool", "--message-format=json"])
+        .args(["build", "--lib", "--offline", "--features=pool,epoch", "--message-format=json"])
         .arg("--manifest-path")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
         .env("CARGO_TARGET_DIR", scratch())

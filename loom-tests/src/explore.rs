@@ -1,5 +1,6 @@
 //! The harness under loom: every interleaving up to a bound.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -41,6 +42,7 @@ fn bounded_model(name: &str, bounds: [Option<usize>; 2], f: impl Fn() + Send + S
     let counted = runs.clone();
     let f = move || {
         counted.fetch_add(1, Ordering::Relaxed);
+        ASKED.set([0; THREADS]);
         f();
     };
     let start = Instant::now();
@@ -68,14 +70,34 @@ fn explore([quick, full]: [Option<usize>; 2], f: impl Fn() + Send + Sync + 'stat
 /// Runs `f` with thread number `i` of each model in it (the one that runs the model is 0) on the CPU
 /// `cpus[i]`, or on the last of them. Threads of a model are fibres of one system thread.
 pub fn on_cpus<const N: usize>(cpus: [Option<u32>; N], f: impl FnOnce()) {
+    on_changing_cpus(|thread, _| cpus[thread.min(N - 1)], f);
+}
+
+/// As [`on_cpus`], with threads that change CPUs: `cpu` tells where a thread is when it asks for the
+/// first time in a run (0), the second time, and so on. Each operation asks once.
+pub fn on_changing_cpus(cpu: impl Fn(usize, usize) -> Option<u32>, f: impl FnOnce()) {
     let number = || {
         // Not public but as text: `ThreadId(2)`.
         let id = format!("{:?}", thread::current().id());
         let digits = id.trim_start_matches("ThreadId(").trim_end_matches(')');
         digits.parse::<usize>().expect("loom numbers its threads")
     };
-    let source = || cpus[number().min(N - 1)];
+    let source = || {
+        let (thread, mut asked) = (number(), ASKED.get());
+        let question = asked[thread];
+        asked[thread] += 1;
+        ASKED.set(asked);
+        cpu(thread, question)
+    };
     corelocal::testing::with(corelocal::testing::Config::new().cpu_ids_from(source), f);
+}
+
+/// Threads of a model, at most.
+const THREADS: usize = 5;
+
+std::thread_local! {
+    /// How often each thread of the model has asked for its CPU in this run.
+    static ASKED: Cell<[usize; THREADS]> = const { Cell::new([0; THREADS]) };
 }
 
 /// Something that one thread at a time may own: every [`touch`](Self::touch) must

@@ -20,11 +20,13 @@ pub mod owned;
 #[cfg(corelocal_loom)]
 pub mod pool;
 pub mod priorities;
+#[cfg(corelocal_loom)]
+pub mod ring;
 pub mod sections;
 
 pub use inner::{
-    Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, large_model, model, on_cpus,
-    thread, touch,
+    Arc, AtomicU64, AtomicUsize, Canary, EXPLORES, fence, finish, large_model, model,
+    on_changing_cpus, on_cpus, thread, touch,
 };
 
 /// One thread's part in a model, with its own handle to what the threads share.

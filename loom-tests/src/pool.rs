@@ -4,7 +4,7 @@
 use crate::{Arc, Canary, thread};
 use corelocal::model::{Head, Lane, Place, PoolLists};
 use corelocal::sys::rseq::{Anchor, Anchored, Atomic, Copied, Form, Machine, Outcome};
-use corelocal::sys::rseq::{Stack, Stride};
+use corelocal::sys::rseq::{Pushed, Ring, Stack, Stride};
 use std::ptr::NonNull;
 
 /// Lanes side by side.
@@ -29,6 +29,13 @@ pub struct Node {
 pub struct Settled<'m> {
     machine: &'m Machine,
     cpu: u32,
+}
+
+impl<'m> Settled<'m> {
+    /// A thread on `cpu`.
+    pub fn on(machine: &'m Machine, cpu: u32) -> Self {
+        Self { machine, cpu }
+    }
 }
 
 macro_rules! settle {
@@ -65,6 +72,7 @@ settle! {
     stack_push_batch(stack: Stack, from: *const usize, count: usize);
     stack_pop_batch(stack: Stack, to: *mut usize, count: usize);
     copy(anchor: *mut Anchor, bytes: Copied);
+    ring_push(anchor: *mut Anchor, rings: *const Ring, record: Pushed);
 }
 
 /// A pool's lists on a machine of one CPU, its lane and the spill lane, and nodes to put.

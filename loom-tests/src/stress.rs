@@ -42,6 +42,11 @@ pub fn on_cpus<const N: usize>(_cpus: [Option<u32>; N], f: impl FnOnce()) {
     f();
 }
 
+/// Runs `f`, as [`on_cpus`].
+pub fn on_changing_cpus(_cpu: impl Fn(usize, usize) -> Option<u32>, f: impl FnOnce()) {
+    f();
+}
+
 /// Something that one thread at a time may own. Here it notices two owners at the
 /// same moment; only under loom also a missing edge between one and the next.
 #[derive(Debug, Default)]

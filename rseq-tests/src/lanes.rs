@@ -1,6 +1,6 @@
 //! Lanes in a mapping of their own: what the crate's areas do, without the areas.
 
-use corelocal::sys::rseq::{Anchor, Stack, Stride};
+use corelocal::sys::rseq::{Anchor, Ring, Stack, Stride};
 use std::mem::{offset_of, size_of};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -18,6 +18,9 @@ pub const SLOTS: usize = 48;
 pub const RECORDS: usize = 32;
 /// Bytes of a record: two words and a tail of single bytes.
 pub const RECORD: usize = 19;
+
+/// Units of a lane's ring.
+pub const UNITS: usize = 32;
 
 /// One lane's copy of everything that the work uses.
 #[repr(C, align(64))]
@@ -37,6 +40,10 @@ pub struct Copy {
     pub log: Anchor,
     /// The last of them.
     pub records: [AtomicU8; RECORDS * RECORD],
+    /// The index of a ring.
+    pub ring: Anchor,
+    /// Its bytes, and as many for the largest record.
+    pub units: [AtomicU64; 2 * UNITS],
 }
 
 /// As many copies as the process has lanes, the last one for threads without a CPU.
@@ -130,6 +137,17 @@ impl Lanes {
     /// Lane 0's log.
     pub fn log(&self) -> *mut Anchor {
         self.field(offset_of!(Copy, log))
+    }
+
+    /// Lane 0's ring.
+    pub fn ring(&self) -> *mut Anchor {
+        self.field(offset_of!(Copy, ring))
+    }
+
+    /// What a push reads: a ring a lane.
+    pub fn rings(&self) -> Vec<Ring> {
+        let units = |lane| self.field::<u8>(offset_of!(Copy, units) + lane * Far::BYTES);
+        (0..=self.cpus as usize).map(|lane| Ring::new(units(lane), UNITS)).collect()
     }
 
     /// Distance from the log's anchor to the record of `index`.

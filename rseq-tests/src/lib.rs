@@ -2,7 +2,8 @@
 //! end state is known, and a way to run all of it over each implementation.
 //!
 //! The binaries: `stress` (the matrix), `exact` (one sum, many times over), `pool` (objects that go
-//! round, and are drained meanwhile), `abort-everywhere`
+//! round, and are drained meanwhile), `refcount` (references to values whose owners go), `ring`
+//! (records, and their reader), `rwlock` (a reader lock, read and written), `abort-everywhere`
 //! (a breakpoint at every instruction of every section), `elf-check` (for any binary with
 //! sections) and `machine` (what a machine with many CPUs and nodes gives, also while its CPUs
 //! go off and on).
@@ -17,7 +18,10 @@ pub mod implementation;
 pub mod lanes;
 pub mod pages;
 pub mod pool;
+pub mod refcount;
+pub mod ring;
 pub mod run;
+pub mod rwlock;
 pub mod subjects;
 pub mod trace;
 pub mod work;

@@ -1,10 +1,11 @@
 //! Every operation once, in each form, as bare sections; each attempt is compared with what
 //! was before it and with what it should leave.
 
-use crate::lanes::{Copy, Far, Lanes, RECORD};
+use crate::lanes::{Copy, Far, Lanes, RECORD, UNITS};
 use corelocal::cpu::CpuId;
 use corelocal::sys::rseq::{
-    Anchored, Copied, Form, HERE, Hot, Int, Outcome, Sections, Stack, Words, on, update,
+    Anchored, Copied, Form, HERE, Hot, Int, Outcome, Pushed, Ring, Sections, Stack, Words, on,
+    update,
 };
 use std::cell::Cell;
 use std::mem::{offset_of, size_of};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Bench {
     lanes: Lanes,
+    rings: Vec<Ring>,
     hot: Hot,
     cpu: u32,
     guard: AtomicUsize,
@@ -28,8 +30,10 @@ type Bytes = Vec<u8>;
 impl Bench {
     /// Lanes for `hot`, for a thread that stays on `cpu`.
     pub fn new(hot: Hot, cpu: u32) -> Self {
+        let lanes = Lanes::new(hot.limit);
         Self {
-            lanes: Lanes::new(hot.limit),
+            rings: lanes.rings(),
+            lanes,
             hot,
             cpu,
             guard: AtomicUsize::new(7),
@@ -100,6 +104,7 @@ impl Bench {
         self.stack(form);
         self.batch(form);
         self.copy(form);
+        self.ring(form);
     }
 
     fn committed<T>(&self, value: T) -> Outcome<T> {
@@ -272,6 +277,39 @@ impl Bench {
         let copy = || unsafe { sections.copy::<Far, F>(log, bytes, form) };
         self.subject("copy", &copy, at..at + RECORD, (self.committed(now), copied));
         self.subject("copy, differs", &copy, 0..0, (self.differs(now + 1), |_: &mut Bytes| ()));
+    }
+
+    #[inline(never)]
+    fn ring<F: Form>(&self, form: F) {
+        let (sections, anchor) = (Sections::new(self.hot), self.lanes.ring());
+        let ring = &self.rings[self.cpu as usize];
+        let data: [u8; 100] = std::array::from_fn(|k| k as u8);
+        let record = Cell::new(Pushed::new(data.as_ptr(), 0, [0; 2]));
+        // SAFETY:
+        // - the lanes cover every CPU, and so do the rings; what else is touched lives for the call.
+        let push = || unsafe {
+            sections.ring_push::<Far, F>(anchor, self.rings.as_ptr(), record.get(), form)
+        };
+        for len in [0, 5, 8, 11, 16, 24, 33, 64, 100] {
+            let index = self.lanes.lane(self.cpu).ring.word.load(Ordering::Relaxed);
+            let header = [1 << 32, 0x0123_4567_89ab_cdef];
+            record.set(Pushed::new(data.as_ptr(), len as u32, header));
+            let now = record.get();
+            let at = offset_of!(Copy, units) + (index >> 32) % UNITS * 8;
+            let pushed = |bytes: &mut Bytes| {
+                word_at(offset_of!(Copy, ring), index + now.step)(bytes);
+                (0..2).for_each(|k| word_at(at + 8 * k, now.header[k] as usize)(bytes));
+                bytes[at + 16..at + 16 + len].copy_from_slice(&data[..len]);
+            };
+            ring.limit.store(ring.limit_behind(index), Ordering::Relaxed);
+            let range = at..at + 16 + len;
+            self.subject("ring push", &push, range, (self.committed(index), pushed));
+            // All but one of the units that it takes.
+            let next = index + now.step;
+            ring.limit.store(next + now.step - 1, Ordering::Relaxed);
+            let full = (self.differs(next), |_: &mut Bytes| ());
+            self.subject("ring push, full", &push, 0..0, full);
+        }
     }
 
     /// Ways out that the other subjects do not take.

@@ -2,10 +2,10 @@
 #![allow(unsafe_code, reason = "raw lanes")]
 
 use corelocal::cpu::CpuId;
-use corelocal::sys::rseq::{Copied, HERE, Int, Outcome, on, update};
+use corelocal::sys::rseq::{Copied, HERE, Int, Outcome, Words as _, on, update};
 use rseq_tests::churn::{self, random};
 use rseq_tests::implementation::Implementation;
-use rseq_tests::lanes::{Lanes, RECORD, SLOTS};
+use rseq_tests::lanes::{Far, Lanes, RECORD, SLOTS};
 use rseq_tests::{over_each, settle};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -198,6 +198,32 @@ fn a_closed_guard_or_another_cpu_leaves_everything_as_it_was() {
         assert_eq!(committed(settle!(imp, copy::<_>(log, bytes, form.release()))), (cpu, 0));
         assert_eq!(committed(settle!(imp, stack_push::<_>(stack, 1, form.release()))), (cpu, 0));
         assert_eq!(lanes.lane(cpu).word.load(Ordering::Relaxed), 1);
+    }
+    over_each!(body);
+}
+
+/// A guard for sections alone: an atomic takes place whatever it holds, and does not look at it again.
+#[test]
+fn a_guard_for_sections_stops_an_atomic() {
+    fn body<I: Implementation>(imp: I) {
+        let lanes = Lanes::new(churn::cpus());
+        let guard = AtomicUsize::new(5);
+        let word = lanes.word();
+        let wrong = HERE.guarded_in_sections(&raw const guard, 6);
+        // SAFETY:
+        // - the lanes of the test cover the spill lane.
+        let spilled = unsafe { imp.spill().add::<Far, u64, _>(word, 1, wrong.release()) };
+        assert!(matches!(spilled, Outcome::Committed { .. }), "{spilled:?}");
+        let added = match settle!(imp, add::<_, _>(word, 1, wrong)) {
+            Outcome::Closed => 1,
+            // By atomics.
+            Outcome::Committed { .. } => 2,
+            other => panic!("{other:?}"),
+        };
+        let right = HERE.guarded_in_sections(&raw const guard, 5);
+        assert!(matches!(settle!(imp, add::<_, _>(word, 1, right)), Outcome::Committed { .. }));
+        let sum: u64 = lanes.iter().map(|copy| copy.word.load(Ordering::Relaxed)).sum();
+        assert_eq!(sum, added + 1);
     }
     over_each!(body);
 }

@@ -64,11 +64,13 @@ fn hot_path(code: &Code, entry: u64, section: &Descriptor) -> Option<Vec<u64>> {
 }
 
 /// The functions of `hot-paths`.
-const FUNCTIONS: [&str; 16] = [
+const FUNCTIONS: [&str; 25] = [
     "hot_add",
     "hot_add_byte",
     "hot_add_on",
     "hot_add_static",
+    "hot_arc_clone",
+    "hot_arc_drop",
     "hot_batched_add",
     "hot_compare_exchange",
     "hot_counter_add",
@@ -80,6 +82,13 @@ const FUNCTIONS: [&str; 16] = [
     "hot_pool_put",
     "hot_record",
     "hot_record_static",
+    "hot_ring_write",
+    "hot_ring_write_static",
+    "hot_refcount_get",
+    "hot_refcount_put",
+    "hot_refcount_try_get",
+    "hot_rwlock_leave",
+    "hot_rwlock_read",
     "hot_swap",
 ];
 

@@ -8,6 +8,10 @@
 //! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
 //! * [`limits`]: what the promises do not cover, and what our machines could not show.
 //! * `pools`: how to use a pool, and when not to (feature `pool`).
+//! * `rings`: how to trace with a ring a CPU, and when not to.
+//! * `refcounts`: how to use a reference count, and when not to (feature `std`).
+//! * `reclaim`: objects that are replaced while they are read, and when not to (feature `epoch`).
+//! * [`reader_locks`]: when a reader lock is wanted, what it promises, and when not to use it.
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -36,6 +40,22 @@ pub mod limits {}
 #[doc = include_str!("machines.md")]
 pub mod machines {}
 
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+#[doc = include_str!("rings.md")]
+pub mod rings {}
+
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+#[doc = include_str!("reader-locks.md")]
+pub mod reader_locks {}
+
 #[cfg(feature = "pool")]
 #[doc = include_str!("pools.md")]
 pub mod pools {}
+
+#[cfg(feature = "std")]
+#[doc = include_str!("refcounts.md")]
+pub mod refcounts {}
+
+#[cfg(all(feature = "epoch", not(corelocal_loom)))]
+#[doc = include_str!("reclaim.md")]
+pub mod reclaim {}

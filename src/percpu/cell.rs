@@ -71,6 +71,13 @@ impl<W: Word> PerCpuCell<W> {
         W::load(&self.0, Ordering::Relaxed)
     }
 
+    /// The word, for the rooms above: theirs to update in the spill lane, and in every lane of a
+    /// process without sections.
+    #[inline]
+    pub(crate) fn atomic(&self) -> &W::Atomic {
+        &self.0
+    }
+
     /// The value, and all that whoever replaced it saw before. For the spill lane's copy.
     #[inline]
     pub(super) fn load_replaced(&self) -> W {

@@ -53,12 +53,12 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     /// * `lane0` is lane 0's copy of a `T` that lies in an `O` allocated from an area (or is it).
     /// * Every lane's `T` is initialised, and shared only, for as long as `'a`.
     #[inline]
-    pub(super) const unsafe fn from_lane0(lane0: NonNull<T>) -> Self {
+    pub(crate) const unsafe fn from_lane0(lane0: NonNull<T>) -> Self {
         Self { lane0, _copies: PhantomData, _owner: PhantomData }
     }
 
     #[inline]
-    pub(super) fn lane0(self) -> NonNull<T> {
+    pub(crate) fn lane0(self) -> NonNull<T> {
         self.lane0
     }
 

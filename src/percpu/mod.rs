@@ -9,10 +9,12 @@
 mod area;
 mod bounds;
 mod builder;
+mod bytes;
 mod cell;
 mod chunk;
 mod counters;
 mod create;
+mod guarded;
 mod handle;
 mod iter;
 #[cfg(corelocal_loom)]
@@ -30,8 +32,10 @@ mod stride;
 
 pub use area::{Area, AreaStats};
 pub use builder::AreaBuilder;
+pub(crate) use bytes::PerCpuBytes;
 pub use cell::{Number, PerCpuCell, Word};
 pub use counters::Counters;
+pub(crate) use guarded::Added;
 pub use handle::PerCpuRef;
 pub use iter::{IntoIter, Iter, IterCpus, IterMut};
 pub use raw::PerCpuPtr;

@@ -12,6 +12,7 @@ use super::statics::PerCpuStatic;
 use super::stride::StrideOf;
 use crate::cpu::{CpuId, Lane};
 use crate::error::Moved;
+use crate::sync::AtomicUsize;
 use crate::sys::rseq::{Entry, HERE, Outcome, Words, on, update};
 
 impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
@@ -63,6 +64,34 @@ impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     #[inline]
     pub(crate) fn replace_spilled(self, current: W, new: W) -> bool {
         self.spill().replace(current, new)
+    }
+}
+
+/// For what is counted in lanes until somebody takes them over.
+impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
+    /// Adds `value`, wrapping: in a section on this CPU's copy, while `guard` holds `expect`; without
+    /// sections, and on the spill lane, by an atomic that does not look at `guard`. `RELEASE`: the
+    /// store is one.
+    ///
+    /// `Closed`, or `Committed` with what was there.
+    #[inline(always)]
+    pub(crate) fn add_in_section_while<const RELEASE: bool>(
+        self,
+        value: W,
+        guard: &AtomicUsize,
+        expect: usize,
+    ) -> Outcome<W> {
+        const ADD: u32 = update::ADD;
+        let (entry, word) = (self.entry(), self.word());
+        let form = HERE.guarded_in_sections(guard, expect);
+        if RELEASE {
+            // SAFETY: as in `swap`; the guard is borrowed until the section has committed, after
+            // which nobody looks at it.
+            unsafe { entry.update::<StrideOf<O>, W, _, ADD>(word, value, form.release()) }
+        } else {
+            // SAFETY: as above.
+            unsafe { entry.update::<StrideOf<O>, W, _, ADD>(word, value, form) }
+        }
     }
 }
 

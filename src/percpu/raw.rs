@@ -51,11 +51,11 @@ impl<T> fmt::Debug for PerCpuPtr<T> {
 }
 
 impl<T> PerCpuPtr<T> {
-    pub(super) fn new(lane0: NonNull<T>) -> Self {
+    pub(crate) fn new(lane0: NonNull<T>) -> Self {
         Self(lane0)
     }
 
-    pub(super) fn lane0(self) -> NonNull<T> {
+    pub(crate) fn lane0(self) -> NonNull<T> {
         self.0
     }
 

@@ -64,6 +64,11 @@ fn unsafe_stays_in_its_rooms() {
 }
 
 #[test]
+fn unsafe_code_is_counted() {
+    none(rules::check_unsafe_count(&crate_sources(), &page("UNSAFE.md")));
+}
+
+#[test]
 fn files_stay_short() {
     none(rules::check_length(&workspace_sources()));
 }

@@ -3,7 +3,7 @@
 use crate::floors::read_table;
 use crate::rules::{
     MAX_LINES, check_edges, check_facade, check_ignored, check_length, check_let_chains,
-    check_readme, check_tree, check_unsafe, manifest_value,
+    check_readme, check_tree, check_unsafe, check_unsafe_count, manifest_value,
 };
 use crate::text::Source;
 
@@ -95,6 +95,17 @@ fn planted_unsafe_outside_its_rooms_is_seen() {
     assert_eq!(faults("src/bitmap.rs", "macro_rules! m { () => { unsafe { f() } } }"), 1);
     assert_eq!(faults("src/percpu/area.rs", "fn f() { unsafe { g() } }"), 0);
     assert_eq!(faults("src/bitmap.rs", "// unsafe\nfn f() { \"unsafe\"; unsafe_looking(); }"), 0);
+}
+
+#[test]
+fn planted_unsafe_that_nobody_counted_is_seen() {
+    let page = "| room | blocks | functions | impls | for |\n| a | 1 | 1 | 1 | x |\n";
+    let faults = |text: &str| check_unsafe_count(&[Source::new("src/a.rs", text)], page);
+    let right = "unsafe fn f() { unsafe { g() } } unsafe impl T for U {}";
+    assert_eq!(faults(right), [""; 0]);
+    assert_eq!(faults(&right.replace("unsafe { g() }", "")).len(), 1);
+    assert_eq!(faults(&format!("{right} unsafe trait V {{}}")).len(), 1);
+    assert_eq!(faults("// unsafe { }").len(), 1, "a row without a room");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::floors::{Room, Unsafe, cells, is_outside};
 use crate::text::{Source, ident, is_word, item_length, words};
+use std::collections::BTreeMap;
 
 /// Atomics and loom are named by the facade alone, and `Ordering` is spelled out.
 pub(crate) fn check_facade(sources: &[Source]) -> Vec<String> {
@@ -173,6 +174,45 @@ pub(crate) fn check_unsafe(rooms: &[Room], sources: &[Source]) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Blocks, functions, and impls or traits that are unsafe, by room.
+pub(crate) fn count_unsafe(sources: &[Source]) -> BTreeMap<String, [usize; 3]> {
+    let mut counts = BTreeMap::<_, [usize; 3]>::new();
+    for source in sources {
+        for at in words(&source.code, "unsafe") {
+            let what = source.code[at + "unsafe".len()..].trim_start();
+            let kind = match ident(what) {
+                "fn" => 1,
+                "impl" | "trait" => 2,
+                _ if what.starts_with('{') => 0,
+                _ => continue,
+            };
+            counts.entry(source.room().to_owned()).or_default()[kind] += 1;
+        }
+    }
+    counts
+}
+
+/// The rows of `page` must hold the counts, and no others.
+pub(crate) fn check_unsafe_count(sources: &[Source], page: &str) -> Vec<String> {
+    let rows: BTreeMap<_, _> = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| room"))
+        .map(cells)
+        .filter(|cells| cells.len() == 5)
+        .map(|cells| (cells[0].to_owned(), [1, 2, 3].map(|at: usize| cells[at].to_owned())))
+        .collect();
+    let counts: BTreeMap<_, _> = count_unsafe(sources)
+        .into_iter()
+        .map(|(room, counts)| (room, counts.map(|count| count.to_string())))
+        .collect();
+    let wrong = counts.iter().filter(|(room, counts)| rows.get(*room) != Some(*counts));
+    let gone = rows.keys().filter(|room| !counts.contains_key(*room));
+    wrong
+        .map(|(room, counts)| format!("UNSAFE.md: | {room} | {} | ...", counts.join(" | ")))
+        .chain(gone.map(|room| format!("UNSAFE.md: {room} has no unsafe code")))
+        .collect()
 }
 
 /// Whether the code at `at` lies in a `macro_rules!`.

@@ -14,6 +14,10 @@ mod peers;
 mod pool;
 mod priority;
 mod raw;
+mod reclaim;
+mod refcount;
+mod ring;
+mod rwlock;
 mod sections;
 mod sum;
 mod vectors;
@@ -22,7 +26,7 @@ mod walk;
 use crate::Case;
 
 /// The groups, in the order they are measured in.
-pub const GROUPS: [&str; 10] = [
+pub const GROUPS: [&str; 14] = [
     "current_cpu",
     "add",
     "sections",
@@ -33,6 +37,10 @@ pub const GROUPS: [&str; 10] = [
     "priority",
     "histogram",
     "pool",
+    "ring",
+    "refcount",
+    "reclaim",
+    "rwlock",
 ];
 
 /// A group's cases, none of them prepared yet.
@@ -70,6 +78,10 @@ pub fn group(name: &str) -> Option<Group> {
         "priority" => (priority::BASELINE, priority::cases()),
         "histogram" => (histogram::BASELINE, histogram::cases()),
         "pool" => (pool::BASELINE, pool::cases()),
+        "ring" => (ring::BASELINE, ring::cases()),
+        "refcount" => (refcount::BASELINE, refcount::cases()),
+        "reclaim" => (reclaim::BASELINE, reclaim::cases()),
+        "rwlock" => (rwlock::BASELINE, rwlock::cases()),
         _ => return None,
     };
     let goals = match name {
@@ -77,6 +89,9 @@ pub fn group(name: &str) -> Option<Group> {
         "counter" => counter::goals(),
         "priority" => priority::goals(),
         "pool" => pool::goals(),
+        "ring" => ring::goals(),
+        "refcount" => refcount::goals(),
+        "rwlock" => rwlock::goals(),
         _ => Vec::new(),
     };
     Some(Group { baseline, list, goals })

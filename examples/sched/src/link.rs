@@ -19,6 +19,12 @@ pub struct Link<T>(AtomicPtr<T>);
 // * a zeroed `AtomicPtr` is the null pointer, which `get` reads as `None`.
 unsafe impl<T> Zeroable for Link<T> {}
 
+impl<T> Default for Link<T> {
+    fn default() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+}
+
 impl<T> Link<T> {
     /// What the link points at.
     #[inline(always)]

@@ -3,10 +3,15 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 use sched::advise::{Subject, advice_on, report, steps_table};
-use sched::cli::{Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
+use sched::churn;
+use sched::cli::{ChurnArgs, Cli, Command, LayoutArgs, RtArgs, SaveArgs, TreeArgs};
 use sched::map::with_state;
 use sched::measure::machine::Machine;
 use sched::measure::measure;
+use sched::pick::args::PickArgs;
+use sched::pick::command::{self, Refused};
+use sched::real::{self, Outcome, RealArgs};
+use sched::replay::{Quotas, regimes};
 use sched::report::{Report, json, table};
 use sched::rt::{self, Design, Mix, Params, Question, Search, Table, time};
 use sched::trace::trace;
@@ -51,9 +56,12 @@ fn main() -> ExitCode {
     };
     let done = match &cli.command {
         Command::Tree(args) => tree(args),
+        Command::Churn(args) => churn(args),
         Command::Save(args) => save(args),
         Command::Rt(args) => rt(args),
+        Command::Pick(args) => pick(args),
         Command::Layout(args) => layout(args),
+        Command::Real(args) => real(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -82,6 +90,14 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
             trace(modelled, &tree, |what| eprintln!("{what}")).map_err(Failure::System)?
         }
     };
+    let played = args.played(&machine, &config, &tree).map_err(Failure::System)?;
+    let replayed = match args.replayed(&machine).map_err(Failure::Input)? {
+        None => Vec::new(),
+        Some(params) => regimes(&params, Quotas::Leaves, machine.allowed.len().min(2), |what| {
+            eprintln!("{what}");
+        })
+        .map_err(Failure::System)?,
+    };
     let report = Report {
         machine: &machine,
         backend: format!("{backend}: {}", backend.reason()),
@@ -91,9 +107,20 @@ fn tree(args: &TreeArgs) -> Result<(), Failure> {
         results: &results,
         modelled: modelled.as_ref(),
         traced: &traced,
+        played: &played,
+        replayed: &replayed,
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if args.json { json(&report, &mut out) } else { table(&report, &mut out) };
+    finish(written.and_then(|()| out.flush()))
+}
+
+fn churn(args: &ChurnArgs) -> Result<(), Failure> {
+    let (machine, config) = (Machine::current(), args.config());
+    let rows = churn::churn(&config, &machine, |what| eprintln!("{what}"));
+    let rows = rows.map_err(Failure::System)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = churn::print(&config, &machine, &rows, &mut out);
     finish(written.and_then(|()| out.flush()))
 }
 
@@ -160,6 +187,22 @@ fn pictures(directory: &Path, params: &Params) -> Result<(), Failure> {
     Ok(())
 }
 
+fn pick(args: &PickArgs) -> Result<(), Failure> {
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let report = command::run(args, command, |what| eprintln!("{what}"));
+    let report = report.map_err(|refused| match refused {
+        Refused::Input(line) => Failure::Input(line),
+        Refused::System(line) => Failure::System(line),
+    })?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if args.json {
+        serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)
+    } else {
+        sched::pick::report::print(&report, &mut out)
+    };
+    finish(written.and_then(|()| out.flush()))
+}
+
 fn layout(args: &LayoutArgs) -> Result<(), Failure> {
     if args.advise {
         let text = advised(args).map_err(Failure::Input)?;
@@ -191,6 +234,22 @@ fn advised(args: &LayoutArgs) -> Result<String, String> {
         Some(file) => format!("{}: {error}", file.display()),
         None => error,
     })
+}
+
+fn real(args: &RealArgs) -> Result<(), Failure> {
+    if let Some(cpu) = args.spin {
+        return real::spin::run(cpu).map_err(Failure::System);
+    }
+    let outcome = real::compare(args, |what| eprintln!("{what}")).map_err(Failure::System)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match &outcome {
+        Outcome::Skipped(missing) => writeln!(out, "skipped: {missing}"),
+        Outcome::Compared(report) if args.json => {
+            serde_json::to_writer_pretty(&mut out, report).map_err(io::Error::from)
+        }
+        Outcome::Compared(report) => real::report::print(report, &mut out),
+    };
+    finish(written.and_then(|()| out.flush()))
 }
 
 /// A reader that stops reading (`sched tree | head`) is no failure.

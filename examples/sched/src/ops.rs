@@ -97,12 +97,12 @@ pub fn walk<L: Layout>(
 }
 
 /// One visited group.
-struct Step<'g, L: Layout> {
-    model: &'g Model<L>,
-    guard: &'g Guard,
-    rq: &'g RqOf<L>,
-    tg: &'g Tg<L>,
-    cpu: CpuId,
+pub(crate) struct Step<'g, L: Layout> {
+    pub(crate) model: &'g Model<L>,
+    pub(crate) guard: &'g Guard,
+    pub(crate) rq: &'g RqOf<L>,
+    pub(crate) tg: &'g Tg<L>,
+    pub(crate) cpu: CpuId,
 }
 
 /// All groups in the order of the list; the addresses do not depend on what is read.
@@ -182,7 +182,7 @@ fn offline<L: Layout>(step: Step<'_, L>) -> u64 {
 
 /// Load tracking's clock of a queue: it stands while the queue is throttled.
 #[inline(always)]
-fn clock_pelt<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) -> u64 {
+pub(crate) fn clock_pelt<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) -> u64 {
     let now = if cfs.throttle_count().get() != 0 {
         cfs.throttled_clock_pelt().get()
     } else {
@@ -241,7 +241,7 @@ fn blocked<L: Layout>(step: Step<'_, L>) -> u64 {
 
 /// Throttle of one queue, as Linux 6.14: the clock stands and the queue leaves the leaf list.
 #[inline(always)]
-fn throttle_down<L: Layout>(step: Step<'_, L>) -> u64 {
+pub(crate) fn throttle_down<L: Layout>(step: Step<'_, L>) -> u64 {
     let Step { rq, tg, cpu, .. } = step;
     let cfs = L::tg_cfs_rq(tg, cpu).plain();
     if cfs.throttle_count().get() == 0 {
@@ -259,7 +259,7 @@ fn throttle_down<L: Layout>(step: Step<'_, L>) -> u64 {
 
 /// Unthrottle of one queue, as Linux 6.14.
 #[inline(always)]
-fn unthrottle_up<L: Layout>(step: Step<'_, L>) -> u64 {
+pub(crate) fn unthrottle_up<L: Layout>(step: Step<'_, L>) -> u64 {
     let Step { model, guard, rq, tg, cpu } = step;
     let cfs = L::tg_cfs_rq(tg, cpu).plain();
     cfs.throttle_count().add(-1);

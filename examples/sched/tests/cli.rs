@@ -146,15 +146,15 @@ fn json_has_every_layout_and_operation() {
         }
         let (lo, hi) = (row["ns"]["lo"].as_f64().unwrap(), row["ns"]["hi"].as_f64().unwrap());
         assert!((lo..=hi).contains(&row["ns"]["median"].as_f64().unwrap()), "{row}");
-        let to_l2 = row["layout"] == "L3";
+        let to_l2 = text(row, "layout").starts_with("L3");
         assert!(row["to_l2"]["median"].is_f64() == to_l2, "{row}");
         assert!(row["bytes"].as_u64().unwrap() > 0 && row["lanes"].as_u64().unwrap() > 0);
         let keys = ["structs", "layout", "order", "cache", "operation"].map(|key| text(row, key));
         assert!(seen.insert((keys, row["dependent"].as_bool().unwrap())), "twice: {row}");
     }
     for structs in ["6.14", "7.2"] {
-        for layout in ["L0", "L1b", "L2", "L3", "L0-null"] {
-            if (structs, layout) == ("7.2", "L3") {
+        for layout in ["L0", "L1b", "L2", "L3", "L3x", "L0-null"] {
+            if structs == "7.2" && layout.starts_with("L3") {
                 continue;
             }
             for order in ["allocation", "shuffled"] {
@@ -186,6 +186,9 @@ fn the_table_names_layout_regime_and_null_pair() {
     ]);
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for part in ["replay, 70 lanes, objects in shuffled", "L3x time, L2, last"] {
+        assert!(table.contains(part), "{part:?} is not in\n{table}");
+    }
     for part in ["L3 ns", "to L2 %", "Modelled caches", "lines of state a visit"] {
         assert!(table.contains(part), "{part:?} is not in\n{table}");
     }
@@ -205,11 +208,49 @@ fn modelled_caches_are_the_same_in_every_process() {
     };
     let first = modelled();
     assert_eq!((&first["cpus"], &first["l2"]), (&3.into(), &serde_json::json!([1 << 20, 16])));
-    // Nine layouts, five walks, two orders, and for one of them pages in a row as well.
+    // Ten layouts, five walks, two orders, and for one of them pages in a row as well.
     let figures = first["figures"].as_array().unwrap();
-    assert_eq!(figures.len(), 9 * 5 * 3);
+    assert_eq!(figures.len(), 10 * 5 * 3);
     assert!(figures.iter().all(|row| row["swept"]["l1"].as_f64().unwrap() > 0.0));
     assert_eq!(modelled(), first);
+}
+
+/// Two machines with caches that even a small tree overflows.
+const REPLAY: &str = "seed 1\nwarm-up 1\nperiods 1\nperiod 10000\nleast-quota 1000\nshare 80\nslice 5000\n\
+    tick 1000\nbalances 2\nsampled 4\nmoves 5\nl1 512 2\nl2 2K 4\n\
+    run four 4 2 2 3 2 random 16K 4\nrun two 2 1 2 2 2 sequential 16K 4\n";
+
+#[test]
+fn a_replay_is_the_same_in_every_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let params = file(&dir, "params", REPLAY);
+    let args = ["tree", "--untimed", "--replay", &params, "--width", "2", "--depth", "1"];
+    let output = || {
+        let output = sched(&args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let first = output();
+    for part in
+        ["Replays in modelled caches", "four           last", "two            L2", "unthrottle"]
+    {
+        assert!(first.contains(part), "{part:?} is not in\n{first}");
+    }
+    assert_eq!(output(), first);
+    let wrong = file(&dir, "wrong", &REPLAY.replace("run two 2 1", "run two 2 3"));
+    let said = refused(&["tree", "--untimed", "--replay", &wrong]);
+    assert!(said.contains("wrong: line 15: 2 CPUs are no multiple of 3 nodes"), "{said}");
+}
+
+#[test]
+fn groups_come_and_go_with_a_lock_and_without() {
+    let output = sched(&["churn", "--quick", "--lanes", "3"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    for part in ["area, mutex", "area, null", "boxes", "waits / 1000", "rejected"] {
+        assert!(table.contains(part), "{part:?} is not in\n{table}");
+    }
+    assert!(refused(&["churn", "--runs", "0"]).contains("0 is not in 1.."));
 }
 
 /// With one run a pair is two numbers, so that what it is made of can be checked.
@@ -227,8 +268,10 @@ fn the_order_of_fields_is_compared_in_the_same_memory() {
     for rows in rows.chunk_by(is_same_walk) {
         let of = |layout: &str| rows.iter().find(|row| row["layout"] == layout).unwrap();
         let ns = |layout: &str| of(layout)["ns"]["median"].as_f64().unwrap();
-        let to_l2 = of("L3")["to_l2"]["median"].as_f64().unwrap();
-        assert!((ns("L3") / ns("L2") - 1.0 - to_l2).abs() < 1e-9, "{rows:?}");
+        for order in ["L3", "L3x"] {
+            let to_l2 = of(order)["to_l2"]["median"].as_f64().unwrap();
+            assert!((ns(order) / ns("L2") - 1.0 - to_l2).abs() < 1e-9, "{rows:?}");
+        }
         walks += 1;
     }
     assert_eq!(walks, 28);

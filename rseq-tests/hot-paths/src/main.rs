@@ -2,11 +2,14 @@
 
 use corelocal::histogram::{HistogramRef, LogLinear};
 use corelocal::pool::{PerCpuPool, Pooled, StaticPool};
+use corelocal::ring::{PerCpuRing, StaticRing};
+use corelocal::rwlock::ReadGuard;
 use corelocal::{
-    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuCell, PerCpuRef, StaticCounter,
-    StaticHistogram, per_cpu,
+    BatchedCounter, CounterRef, CpuId, Lane, PerCpu, PerCpuArc, PerCpuArcOwner, PerCpuCell,
+    PerCpuRef, PerCpuRefCount, PerCpuRwLock, StaticCounter, StaticHistogram, per_cpu,
 };
 use std::hint::black_box;
+use std::sync::PoisonError;
 
 per_cpu! { static HITS: PerCpuCell<u64>; }
 
@@ -100,6 +103,55 @@ fn hot_pool_get_static() -> Pooled<'static, Object> {
     POOL.get()
 }
 
+type Value = [u64; 8];
+
+#[inline(never)]
+fn hot_arc_clone(arc: &PerCpuArc<Value>) -> PerCpuArc<Value> {
+    arc.clone()
+}
+
+#[inline(never)]
+fn hot_arc_drop(arc: PerCpuArc<Value>) {
+    drop(arc);
+}
+
+#[inline(never)]
+fn hot_refcount_get(count: &PerCpuRefCount) {
+    count.get();
+}
+
+#[inline(never)]
+fn hot_refcount_put(count: &PerCpuRefCount) {
+    count.put();
+}
+
+#[inline(never)]
+fn hot_refcount_try_get(count: &PerCpuRefCount) -> bool {
+    count.try_get()
+}
+
+#[inline(never)]
+fn hot_ring_write(ring: &PerCpuRing, bytes: &[u8]) -> bool {
+    ring.write(bytes).is_ok()
+}
+
+static TRACE: StaticRing = StaticRing::new(1 << 16);
+
+#[inline(never)]
+fn hot_ring_write_static(time: u64, bytes: &[u8; 64]) {
+    let _ = TRACE.write_at(time, bytes);
+}
+
+#[inline(never)]
+fn hot_rwlock_read(lock: &PerCpuRwLock<Object>) -> ReadGuard<'_, Object> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[inline(never)]
+fn hot_rwlock_leave(guard: ReadGuard<'_, Object>) {
+    drop(guard);
+}
+
 fn main() {
     let cell = PerCpu::leak(PerCpu::zeroed());
     let byte = PerCpu::leak(PerCpu::zeroed());
@@ -121,6 +173,20 @@ fn main() {
         black_box(hot_pool_get_idle(black_box(&pool))).into_iter().for_each(std::mem::forget);
         std::mem::forget(black_box(hot_pool_get_static()));
     }
+    let ring = PerCpuRing::new(4096);
+    black_box(hot_ring_write(black_box(&ring), black_box(b"words")));
+    hot_ring_write_static(black_box(1), black_box(&[7; 64]));
+    let owner = std::mem::ManuallyDrop::new(PerCpuArcOwner::new([0; 8]));
+    // Not inlined: a section of `main` is none of those that are read.
+    let share: fn(&PerCpuArcOwner<Value>) -> PerCpuArc<Value> = black_box(PerCpuArcOwner::share);
+    let arc = std::mem::ManuallyDrop::new(share(&owner));
+    hot_arc_drop(black_box(hot_arc_clone(black_box(&arc))));
+    let count: PerCpuRefCount = PerCpuRefCount::new(|| ());
+    hot_refcount_get(black_box(&count));
+    black_box(hot_refcount_try_get(black_box(&count)));
+    hot_refcount_put(black_box(&count));
+    let lock = PerCpuRwLock::new([0; 8]);
+    hot_rwlock_leave(black_box(hot_rwlock_read(black_box(&lock))));
     let backend = corelocal::backend();
     println!("{backend}: {}; lane {}, {there}", backend.reason(), lane.index());
 }

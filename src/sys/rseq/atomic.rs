@@ -9,7 +9,7 @@
 //! Who takes a lane over from guarded operations changes the guard, then takes the lane's
 //! lock: whoever held it before has finished, and whoever takes it later sees the change.
 //! Words have no lock; there the operation looks at the guard once more after its store,
-//! and says [`Outcome::Late`] if it changed.
+//! and says [`Outcome::Late`] if it changed. A guard for sections alone is not looked at here.
 #![allow(unsafe_code, reason = "lanes are reached by address")]
 
 use super::steps::Stepped;
@@ -53,7 +53,7 @@ impl Atomic {
         }
         // SAFETY:
         // - as the caller promised of the guard.
-        if unsafe { is_closed(form) } {
+        if !F::SECTIONS_ONLY && unsafe { is_closed(form) } {
             return Outcome::Closed;
         }
         // Release [E23]: pairs with the Acquire of whoever asked for this form and loads the
@@ -66,7 +66,7 @@ impl Atomic {
             Ok(value) => value,
             Err(value) => return Outcome::Differs { lane, value },
         };
-        if F::GUARDED {
+        if F::GUARDED && !F::SECTIONS_ONLY {
             // [E21]: pairs with the fence between a change of the guard and the look at the
             // lane. Either that look sees the store above, or the load below sees the change.
             fence(Ordering::SeqCst);
@@ -102,7 +102,7 @@ impl Stepped for Atomic {
         }
         // SAFETY:
         // - as the caller promised of the guard.
-        let outcome = if unsafe { is_closed(form) } {
+        let outcome = if !F::SECTIONS_ONLY && unsafe { is_closed(form) } {
             Outcome::Closed
         } else {
             // Relaxed: only holders of the lock store to the word.

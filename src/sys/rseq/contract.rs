@@ -1,7 +1,7 @@
 //! What each operation loads, compares and stores, and which store commits.
 #![allow(unsafe_code, reason = "declares operations on raw lanes")]
 
-use super::{Form, Int, Word};
+use super::{Form, Int, Pushed, Ring, Word};
 use crate::sync::AtomicUsize;
 
 /// A word that guards operations.
@@ -75,8 +75,7 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A word that lists, stacks and copies commit to, and the lock that stands for the
-/// section where there is none.
+/// What lists, stacks, copies and rings commit to; and the lock that stands for a section.
 ///
 /// All zero is an empty list or stack, unlocked. `word` is 0 or a node's address for
 /// a list, the number of filled slots for a stack, any index for a copy.
@@ -143,12 +142,12 @@ pub mod update {
 /// lane = the CPU this thread is on       -> Nowhere if that is not a CPU lane
 ///                                           (expected-CPU form: Moved if it is not that CPU)
 /// guarded form: load *guard              -> Closed if that is not the expected value
+///                                           (by atomics: unless the guard is for sections alone)
 /// p = pointer + lane * S::BYTES
 /// ```
 ///
-/// What follows is written with each; `commit` marks the last step, after which the
-/// operation is done and before which it is not. A store that is not the commit goes
-/// to memory that nobody else looks at before the commit. Being cut off: `Aborted`.
+/// What follows is written with each. The operation is done with its last step, `commit`, and not
+/// before; its other stores are to what nobody looks at until then. Being cut off: `Aborted`.
 ///
 /// # Safety of every method
 ///
@@ -373,6 +372,28 @@ pub trait Anchored: Copy {
         self,
         anchor: *mut Anchor,
         bytes: Copied,
+        form: F,
+    ) -> Outcome<usize>;
+
+    /// With indices as in [`Ring`]:
+    ///
+    /// ```text
+    /// index = p.word
+    /// ring = rings[lane]           -> Differs(index) unless acquire(ring.limit) - index >= step
+    /// at = ring.place(index)
+    /// at[.. 16] = header           beyond the index, so nobody's
+    /// at[16 ..] = from[.. len]
+    /// commit p.word = index + step returns index
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// See [`Contract`]. Each lane has a [`Ring`]; `from` is readable, `step` covers header and bytes.
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Ring,
+        record: Pushed,
         form: F,
     ) -> Outcome<usize>;
 }

@@ -10,6 +10,8 @@ pub trait Form: Copy {
     const ON: bool;
     /// Guarded form: commits only while a word holds an expected value.
     const GUARDED: bool;
+    /// The guard is one for sections: atomics do not look at it.
+    const SECTIONS_ONLY: bool;
     /// The commit is a release store, not a relaxed one.
     const RELEASE: bool;
 
@@ -38,6 +40,10 @@ pub struct On(u32);
 #[derive(Clone, Copy, Debug)]
 pub struct While(*const AtomicUsize, usize);
 
+/// In a section only while this word holds this value; by atomics whatever it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct InSections(*const AtomicUsize, usize);
+
 /// On whatever CPU the thread is, without a guard, with a relaxed commit.
 pub const HERE: At<Any, Any, false> = At { place: Any, guard: Any };
 
@@ -55,6 +61,19 @@ impl<P: Copy, const RELEASE: bool> At<P, Any, RELEASE> {
     pub const fn guarded(self, guard: *const AtomicUsize, expect: usize) -> At<P, While, RELEASE> {
         At { place: self.place, guard: While(guard, expect) }
     }
+
+    /// As [`guarded`](Self::guarded) in a section. By atomics the operation takes place whatever the
+    /// word at `guard` holds, and does not look at it, neither before its store nor after it (when
+    /// the store may have given up the object that the guard lies in): what it finds in its own word
+    /// has to say what the store was worth.
+    #[inline(always)]
+    pub const fn guarded_in_sections(
+        self,
+        guard: *const AtomicUsize,
+        expect: usize,
+    ) -> At<P, InSections, RELEASE> {
+        At { place: self.place, guard: InSections(guard, expect) }
+    }
 }
 
 impl<P: Copy, G: Copy> At<P, G, false> {
@@ -69,6 +88,8 @@ impl<P: Copy, G: Copy> At<P, G, false> {
 pub trait Part: Copy {
     #[doc(hidden)]
     const ASKED: bool;
+    #[doc(hidden)]
+    const SECTIONS_ONLY: bool = false;
     #[doc(hidden)]
     fn cpu(self) -> u32 {
         0
@@ -101,9 +122,20 @@ impl Part for While {
     }
 }
 
+impl Part for InSections {
+    const ASKED: bool = true;
+    const SECTIONS_ONLY: bool = true;
+
+    #[inline(always)]
+    fn guard(self) -> (*const AtomicUsize, usize) {
+        (self.0, self.1)
+    }
+}
+
 impl<P: Part, G: Part, const RELEASE: bool> Form for At<P, G, RELEASE> {
     const ON: bool = P::ASKED;
     const GUARDED: bool = G::ASKED;
+    const SECTIONS_ONLY: bool = G::SECTIONS_ONLY;
     const RELEASE: bool = RELEASE;
 
     #[inline(always)]

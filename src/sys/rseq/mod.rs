@@ -20,6 +20,7 @@
 //! | `steps` | what lists, stacks and copies do before the commit, in Rust, for these two |
 //! | `model` | the same contract under loom: a CPU is a token that can be lost |
 //! | `form` | which lane, which guard, which commit |
+//! | `ring` | what a push into a ring works on |
 //! | `word` | what a section can store, and as which atomic the program sees it |
 //! | `ops` | the entry points: section, again, spill lane |
 //! | `fence` | wait until no section that began earlier is running |
@@ -73,6 +74,7 @@ mod inject;
 #[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
 mod model;
 mod ops;
+mod ring;
 mod steps;
 mod verify;
 mod word;
@@ -147,7 +149,7 @@ pub use contract::{
     Anchor, Anchored, Contract, Copied, Guard, Outcome, Stack, Stride, Words, update,
 };
 pub use fence::{NoFence, can_fence, fence_all, fence_cpu};
-pub use form::{Any, At, Form, HERE, On, Part, While, on};
+pub use form::{Any, At, Form, HERE, InSections, On, Part, While, on};
 pub use inject::Points;
 #[cfg(feature = "testing")]
 pub use inject::{Disturbance, hold};
@@ -156,6 +158,7 @@ pub(crate) use inject::{Plan, disturbed};
 #[cfg(any(all(corelocal_loom, feature = "loom"), feature = "testing"))]
 pub use model::{Machine, Model};
 pub use ops::{ATTEMPTS, Detours, Entry, detours};
+pub use ring::{HEADER, Pushed, RECORD_BITS, Ring, UNIT};
 pub use verify::{Unverified, Verified, is_trusted, verify};
 pub use word::{Int, Word};
 

@@ -8,8 +8,8 @@
 
 use super::super::{cpu_hint, cpus, thread_hash};
 use super::arch::Sections;
-use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Stack, Stride};
-use super::{Word, Words, register};
+use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Pushed, Ring};
+use super::{Stack, Stride, Word, Words, register};
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicUsize;
 
@@ -295,4 +295,5 @@ entry! { Anchored:
     stack_push_batch, StackPushBatch<>, (stack: Stack, from: *const usize, count: usize) -> usize;
     stack_pop_batch, StackPopBatch<>, (stack: Stack, to: *mut usize, count: usize) -> usize;
     copy, CopyIn<>, (anchor: *mut Anchor, bytes: Copied) -> usize;
+    ring_push, RingPush<>, (anchor: *mut Anchor, rings: *const Ring, record: Pushed) -> usize;
 }

@@ -2,7 +2,8 @@
 //! written in Rust for the implementations that are not sections.
 #![allow(unsafe_code, reason = "lanes are reached by address")]
 
-use super::{Anchor, Anchored, Copied, Form, Outcome, Stack, Stride};
+use super::{Anchor, Anchored, Copied, Form, HEADER, Outcome, Pushed, Ring, Stack, Stride};
+use crate::sync::Ordering;
 use core::ptr;
 
 /// An implementation that has one way to commit to an anchor's word.
@@ -215,5 +216,40 @@ impl<T: Stepped> Anchored for T {
         // SAFETY:
         // - the caller's obligations are the same.
         unsafe { self.anchored::<S, F>(anchor, form, copy) }
+    }
+
+    #[inline(always)]
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Ring,
+        record: Pushed,
+        form: F,
+    ) -> Outcome<usize> {
+        let push = |lane: *mut u8, index: usize| {
+            let number = (lane.addr() - anchor.addr()) / S::BYTES;
+            // SAFETY:
+            // - each lane has one, for as long as there are pushes.
+            let ring = unsafe { &*rings.wrapping_add(number) };
+            // Acquire [E61]: pairs with the Release in `give_back`: what the reader read there
+            // is read before it is written over.
+            if ring.limit.load(Ordering::Acquire).wrapping_sub(index) < record.step {
+                return Err(index);
+            }
+            let at = ring.place(index);
+            #[cfg(corelocal_loom)]
+            crate::sys::memory::touch(at.addr(), HEADER + record.len());
+            // SAFETY:
+            // - the bytes from the index on are free, up to the limit.
+            unsafe { at.cast::<[u64; 2]>().write(record.header) };
+            let to = at.wrapping_add(HEADER);
+            // SAFETY:
+            // - as above; `from` is readable for `len` bytes, and apart from the lane.
+            unsafe { to.copy_from_nonoverlapping(record.from, record.len()) };
+            Ok((index.wrapping_add(record.step), index))
+        };
+        // SAFETY:
+        // - the caller's obligations are the same.
+        unsafe { self.anchored::<S, F>(anchor, form, push) }
     }
 }

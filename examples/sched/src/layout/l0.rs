@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "the root's array borrows from the run queues")]
 
 use super::ptr_array::{PtrArray, StartsWith};
-use super::{Held, Layout, Order, Piece, Plan, Rqs};
+use super::{Gate, Held, Layout, Order, Piece, Plan, Rqs, Unfinished};
 use crate::model::Groups;
 use crate::structs::{CfsRqFields, Kernel, SchedStatistics, SeStats, TaskGroup};
 use bytemuck::allocation::zeroed_box;
@@ -87,6 +87,29 @@ impl<K: Kernel> Layout for L0<K> {
             groups[group + 1].as_mut().expect("every group has its arrays").put(cpu, object);
         }
         Ok(groups.into_iter().map(|refs| refs.expect("every group has its arrays")).collect())
+    }
+
+    unsafe fn allocate_one(
+        plan: &Plan<'_>,
+        _rqs: &Rqs<K>,
+        gate: &mut Gate,
+    ) -> Result<Refs<K>, Unfinished<Refs<K>>> {
+        let cpus = plan.cpus as usize;
+        // An array that was refused has no entries.
+        let mut array = || gate.pass().then_some(cpus);
+        let (queues, entities) = (array(), array());
+        let cfs_rq = PtrArray::empty(queues.unwrap_or(0));
+        let mut refs = Refs { cfs_rq, se: PtrArray::empty(entities.unwrap_or(0)) };
+        let mut done = queues.is_some() && entities.is_some();
+        for cpu in plan.cpus() {
+            // The pair's first half goes with the second: it is not left to the caller.
+            done = done && gate.pass() && gate.pass();
+            if done {
+                refs.put(cpu, Object::Queue(zeroed_box()));
+                refs.put(cpu, Object::Entity(zeroed_box()));
+            }
+        }
+        if done { Ok(refs) } else { Err(Unfinished { refs: Some(refs), error: None }) }
     }
 
     #[inline(always)]

@@ -5,9 +5,10 @@
 
 use super::coloc::{self, CoCfs, CoEnt};
 use super::ptr_array::{PtrArray, StartsWith};
-use super::{Layout, Order, Piece, Plan, Rqs};
+use super::{Gate, Layout, Order, Piece, Plan, Rqs, Unfinished};
 use crate::model::Groups;
-use crate::structs::{Kernel, SchedStatistics, TaskGroup, recorded, reorder, v6_14, v7_2, v7_3};
+use crate::structs::{Kernel, SchedStatistics, TaskGroup};
+use crate::structs::{exchanged, recorded, reorder, v6_14, v7_2, v7_3};
 use bytemuck::allocation::zeroed_box;
 use core::marker::PhantomData;
 use corelocal::colocated::Part;
@@ -27,6 +28,9 @@ unsafe impl StartsWith<v7_2::CfsRq> for v7_2::CfsTgState {}
 // SAFETY:
 // * as above.
 unsafe impl StartsWith<reorder::CfsRq> for reorder::CfsTgState {}
+// SAFETY:
+// * as above.
+unsafe impl StartsWith<exchanged::CfsRq> for exchanged::CfsTgState {}
 // SAFETY:
 // * as above.
 unsafe impl StartsWith<v7_3::CfsRq> for v7_3::CfsTgState {}
@@ -78,6 +82,22 @@ where
             groups[group].as_mut().expect("every group has its array").put(cpu, state);
         }
         Ok(groups.into_iter().map(|array| array.expect("every group has its array")).collect())
+    }
+
+    unsafe fn allocate_one(
+        plan: &Plan<'_>,
+        _rqs: &Rqs<K>,
+        gate: &mut Gate,
+    ) -> Result<Refs<K>, Unfinished<Refs<K>>> {
+        let mut done = gate.pass();
+        let mut array = PtrArray::empty(if done { plan.cpus as usize } else { 0 });
+        for cpu in plan.cpus() {
+            done = done && gate.pass();
+            if done {
+                array.put(cpu, zeroed_box::<K::State>());
+            }
+        }
+        if done { Ok(array) } else { Err(Unfinished { refs: Some(array), error: None }) }
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 use super::coloc::{self, CoCfs, CoEnt};
 use super::{Layout, Piece, Plan, Rqs};
 use crate::model::Groups;
+use crate::structs::exchanged::Exchanged;
 use crate::structs::reorder::Reorder;
 use crate::structs::{Kernel, Rq, SchedStatistics, TaskGroup};
 use core::marker::PhantomData;
@@ -20,6 +21,8 @@ pub struct L2<K>(PhantomData<K>);
 
 /// Per-CPU memory and the structures of the RFC: 15 lines a group and CPU, an odd number as it is.
 pub type L3 = L2<Reorder>;
+/// The same with one exchange of fields: see [`exchanged`](crate::structs::exchanged).
+pub type L3x = L2<Exchanged>;
 
 const _: () = {
     use core::mem::offset_of;

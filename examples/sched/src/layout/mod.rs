@@ -1,24 +1,30 @@
-//! Where the per-CPU state of the groups lies: four layouts behind one set of accessors.
+//! Where the per-CPU state of the groups lies: six layouts behind one set of accessors.
 //!
 //! | layout | a group holds | one CPU's state |
 //! |---|---|---|
 //! | [`L0`] | two arrays of pointers | two heap objects: queue; entity with statistics |
+//! | [`L1`] | two arrays of pointers | one heap object: the co-located three |
 //! | [`L1b`] | one array of pointers | one heap object: the co-located three |
 //! | [`L2`] | one offset | the co-located three in per-CPU memory |
 //! | [`L3`] | one offset | the same, with the fields in the order of the RFC |
+//! | [`L3x`] | one offset | the same, with two fields of that order exchanged |
 //!
 //! The root group has no entity: its queue lies in the run queue [`Rq`] of each CPU.
 
 mod coloc;
 mod l0;
+mod l1;
 mod l1b;
 mod l2;
+mod one;
 mod ptr_array;
 
 pub use coloc::{CoCfs, CoEnt};
 pub use l0::L0;
+pub use l1::L1;
 pub use l1b::L1b;
-pub use l2::{L2, L3};
+pub use l2::{L2, L3, L3x};
+pub use one::{Gate, Unfinished};
 pub use ptr_array::{PtrArray, StartsWith};
 
 use crate::model::Groups;
@@ -164,6 +170,34 @@ pub trait Layout: Sized + Send + Sync + Debug + 'static {
 
     /// The statistics of a group on `cpu`, from the group; none for the root.
     fn tg_stats(tg: &TaskGroup<Self::Refs>, cpu: CpuId) -> Option<&SchedStatistics>;
+
+    /// Allocates one group more: all of it or nothing, as the kernel does since 7.2. Layouts of
+    /// many objects say otherwise: they leave what there is to the caller, as the kernel did.
+    ///
+    /// # Errors
+    ///
+    /// [`Unfinished`], when the gate or the area refuses.
+    ///
+    /// # Safety
+    ///
+    /// As [`allocate`](Layout::allocate).
+    #[allow(unsafe_code, reason = "allocates as `allocate` does")]
+    unsafe fn allocate_one(
+        plan: &Plan<'_>,
+        rqs: &Rqs<Self::K>,
+        gate: &mut Gate,
+    ) -> Result<Self::Refs, Unfinished<Self::Refs>> {
+        if !gate.pass() {
+            return Err(Unfinished { refs: None, error: None });
+        }
+        let plan = Plan { groups: 1, order: Order::Allocation, ..*plan };
+        // SAFETY:
+        // * what the caller promised.
+        match unsafe { Self::allocate(&plan, rqs) } {
+            Ok(mut refs) => Ok(refs.pop().expect("the group that was asked for")),
+            Err(error) => Err(Unfinished { refs: None, error: Some(error) }),
+        }
+    }
 
     /// Where the group's references lead, in the order in which the kernel asks for it.
     fn pieces(tg: &TaskGroup<Self::Refs>) -> Vec<Piece>;

@@ -14,7 +14,7 @@ pub mod stats;
 
 pub use sample::{Cache, Task};
 
-use crate::layout::{L0, L1b, L2, L3, Layout, Order, StartsWith};
+use crate::layout::{L0, L1b, L2, L3, L3x, Layout, Order, StartsWith};
 use crate::model::Model;
 use crate::rng::Rng;
 use crate::structs::{Kernel, v6_14::V6_14, v7_2::V7_2};
@@ -61,6 +61,29 @@ pub struct Config {
     pub patience: Duration,
     /// Where every shuffle starts.
     pub seed: u64,
+    /// How per-CPU memory is laid out.
+    pub memory: Memory,
+}
+
+/// How per-CPU memory is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// On huge pages, where the system has any.
+    pub huge_pages: bool,
+    /// With an odd number of lines from one object to the next.
+    pub odd_lines: bool,
+}
+
+impl Memory {
+    /// An area for so many CPUs.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the number, as text.
+    pub fn area(self, cpus: u32) -> Result<Area, String> {
+        let builder = Area::builder().cpus(cpus).huge_pages(self.huge_pages);
+        builder.odd_lines(self.odd_lines).build().map_err(|error| error.to_string())
+    }
 }
 
 /// What came out.
@@ -89,7 +112,7 @@ pub struct Row {
     pub ns: Estimate,
     /// `layout / L0 - 1`, pair by pair within a run.
     pub change: Estimate,
-    /// For L3 `L3 / L2 - 1`, pair by pair within a run.
+    /// For L3 and L3x `L3 / L2 - 1`, pair by pair within a run.
     pub to_l2: Option<Estimate>,
     /// Bytes asked for: state and references of all groups.
     pub bytes: u64,
@@ -190,8 +213,10 @@ impl Setting<'_> {
             let l1b = self.build::<L1b<K>>(run, &area)?;
             let l2 = self.build::<L2<K>>(run, &area)?;
             let l3 = if with_l3 { Some(self.build::<L3>(run, &area)?) } else { None };
+            let l3x = if with_l3 { Some(self.build::<L3x>(run, &area)?) } else { None };
             let mut subjects: Vec<&dyn Subject> = vec![&l0, &l1b, &l2];
             subjects.extend(l3.as_ref().map(|l3| -> &dyn Subject { l3 }));
+            subjects.extend(l3x.as_ref().map(|l3x| -> &dyn Subject { l3x }));
             layouts = subjects.iter().map(|subject| subject.name()).collect();
             subjects.push(&l0);
             layouts.push(NULL);
@@ -210,8 +235,11 @@ impl Setting<'_> {
         let cpus = self.lanes as usize;
         let group = match layout {
             "L1b" => L1b::<K>::group_bytes(cpus),
+            // Only an odd number of lines makes objects larger than they are.
+            "L2" if !self.config.memory.odd_lines => ((cpus + 1) * size_of::<K::State>()) as u64,
             "L2" => L2::<K>::group_bytes(cpus),
             "L3" => L3::group_bytes(cpus),
+            "L3x" => L3x::group_bytes(cpus),
             _ => L0::<K>::group_bytes(cpus),
         };
         group * self.tree.groups.len() as u64
@@ -224,7 +252,7 @@ impl Setting<'_> {
     }
 
     fn area(&self) -> Result<Area, String> {
-        Area::builder().cpus(self.lanes).build().map_err(|error| error.to_string())
+        self.config.memory.area(self.lanes)
     }
 
     fn build<L: Layout>(&self, run: u32, area: &Area) -> Result<Model<L>, String> {
@@ -316,7 +344,7 @@ impl Setting<'_> {
                     task,
                     ns: estimate(&one.ns),
                     change: change(one, "L0").expect("L0 is measured"),
-                    to_l2: if layout == "L3" { change(one, "L2") } else { None },
+                    to_l2: if layout.starts_with("L3") { change(one, "L2") } else { None },
                     bytes: self.bytes::<K>(layout),
                     rejected: one.rejected,
                     disturbed: one.disturbed,

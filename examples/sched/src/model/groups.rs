@@ -6,7 +6,7 @@
 use super::Tg;
 use crate::layout::Layout;
 use core::fmt;
-use crossbeam_epoch::{Atomic, Guard, Owned};
+use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned};
 use std::sync::atomic::Ordering;
 
 /// All groups by index: 0 is the root, the others in the order of the tree.
@@ -15,8 +15,41 @@ pub struct Groups<L: Layout> {
 }
 
 impl<L: Layout> Groups<L> {
-    pub(super) fn new(groups: impl Iterator<Item = Tg<L>>) -> Self {
-        Self { slots: groups.map(Atomic::new).collect() }
+    /// The table of `groups`, the root first, and `room` for more.
+    pub(super) fn new(groups: impl Iterator<Item = Tg<L>>, room: usize) -> Self {
+        let room = core::iter::repeat_with(Atomic::null).take(room);
+        Self { slots: groups.map(Atomic::new).chain(room).collect() }
+    }
+
+    /// The root group: it stays as long as the table.
+    pub fn root(&self) -> &Tg<L> {
+        // SAFETY:
+        // * nobody is given the table before `new` filled the root's slot, and `Model::release`
+        //   refuses to take the root: no guard is needed.
+        // Relaxed: the root is as old as the table.
+        let root = unsafe { self.slots[0].load(Ordering::Relaxed, epoch::unprotected()) };
+        // SAFETY:
+        // * as above.
+        unsafe { root.as_ref() }.expect("the root is there")
+    }
+
+    /// Puts a group that is wholly initialised into an empty slot.
+    ///
+    /// # Panics
+    ///
+    /// If the slot is taken: the caller must have reserved it.
+    pub(super) fn put(&self, index: usize, group: Box<Tg<L>>, guard: &Guard) {
+        let empty = crossbeam_epoch::Shared::null();
+        // Release: pairs with the Acquire in `get`: who finds the group sees it initialised.
+        // Relaxed on failure: it panics.
+        let put = self.slots[index].compare_exchange(
+            empty,
+            Owned::from(group),
+            Ordering::Release,
+            Ordering::Relaxed,
+            guard,
+        );
+        assert!(put.is_ok(), "slot {index} was reserved");
     }
 
     /// Slots, of released groups as well.

@@ -48,12 +48,13 @@ fn insert<C: CfsRqFields>(rq: &Rq<C>, cfs: &C, prev: Option<&C>, next: Option<&C
 }
 
 /// Appends `cfs`: what is before it may be its child.
-pub fn push_back<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
+pub(crate) fn push_back<C: CfsRqFields>(rq: &Rq<C>, cfs: &C) {
     insert(rq, cfs, C::touched(&rq.leaf.prev).get(), None);
 }
 
 /// Puts the queue of `tg` back on the list, before its parent if that is there; if not, at the
-/// end of the branch that is being added, which its parent will complete.
+/// end of the branch that is being added, which its parent will complete. A group that is being
+/// freed stays off the list.
 #[inline(always)]
 pub fn add<L: Layout>(
     model: &Model<L>,
@@ -66,8 +67,12 @@ pub fn add<L: Layout>(
     if cfs.on_list().get() != 0 {
         return;
     }
+    let links = L::touched(&tg.links);
+    if links.dead.get() != 0 {
+        return;
+    }
     // The parent is looked up through the layout: here the kernel pays for its references.
-    match model.groups().get(L::touched(&tg.links.parent).get() as usize, guard) {
+    match model.groups().get(links.parent.get() as usize, guard) {
         None => {
             push_back(rq, cfs);
             L::touched(&rq.tmp_alone_branch).clear();

@@ -3,6 +3,7 @@
 use super::Report;
 use crate::measure::Row;
 use crate::measure::stats::{Estimate, coverage, rank};
+use crate::replay::{Here, Regime, Variant};
 use crate::trace::{self, Lines, Misses};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -20,6 +21,62 @@ struct Object<'a> {
     results: Vec<Figure>,
     regime: String,
     modelled: Option<Modelled>,
+    played: Vec<Played>,
+    replayed: Vec<Replayed<'a>>,
+}
+
+/// A phase of the replay on this machine. Without a layout: L0 under its second name.
+#[derive(Serialize)]
+struct Played {
+    lanes: u32,
+    order: &'static str,
+    layout: Option<&'static str>,
+    phase: &'static str,
+    ns: Estimate,
+    change: Estimate,
+}
+
+/// A phase of a replay in modelled caches, all counted periods together.
+#[derive(Serialize)]
+struct Replayed<'a> {
+    run: &'a str,
+    layout: &'static str,
+    pages: &'static str,
+    phase: &'static str,
+    units: u64,
+    l1: u64,
+    l2: u64,
+    last: u64,
+}
+
+fn played(tables: &[Here]) -> Vec<Played> {
+    let rows = tables.iter().flat_map(|table| table.times.rows.iter().map(move |row| (table, row)));
+    let played = rows.map(|(table, row)| Played {
+        lanes: table.lanes,
+        order: table.order,
+        layout: row.variant.map(Variant::name),
+        phase: row.phase.name(),
+        ns: row.ns,
+        change: row.change,
+    });
+    played.collect()
+}
+
+fn replayed(regimes: &[Regime]) -> Vec<Replayed<'_>> {
+    let met = regimes.iter().flat_map(|regime| regime.met.iter().map(move |met| (regime, met)));
+    let phases = met.flat_map(|(regime, met)| {
+        met.phases.iter().map(move |(phase, tally)| Replayed {
+            run: &regime.run.name,
+            layout: met.variant.name(),
+            pages: met.pages.name(),
+            phase: phase.name(),
+            units: tally.units,
+            l1: tally.l1,
+            l2: tally.l2,
+            last: tally.last,
+        })
+    });
+    phases.collect()
 }
 
 #[derive(Serialize)]
@@ -145,6 +202,8 @@ pub fn json(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         results: report.results.rows.iter().map(Figure::from).collect(),
         regime: super::regime(report),
         modelled: report.modelled.map(|config| Modelled::new(config, report.traced)),
+        played: played(report.played),
+        replayed: replayed(report.replayed),
     };
     serde_json::to_writer(&mut *out, &object)?;
     writeln!(out)

@@ -3,16 +3,21 @@
 
 mod caches;
 mod json;
+mod played;
 mod regime;
+mod replayed;
 mod table;
 
 pub use caches::caches;
 pub use json::json;
+pub use played::played;
 pub use regime::regime;
+pub use replayed::replayed;
 pub use table::table;
 
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Results};
+use crate::replay::{Here, Regime};
 use crate::trace;
 use crate::tree::Tree;
 
@@ -35,6 +40,10 @@ pub struct Report<'a> {
     pub modelled: Option<&'a trace::Config>,
     /// What the walks met there.
     pub traced: &'a [trace::Row],
+    /// What was replayed on this machine.
+    pub played: &'a [Here],
+    /// What was replayed in modelled caches.
+    pub replayed: &'a [Regime],
 }
 
 /// Bytes for people.

@@ -107,24 +107,29 @@ fn verdict(report: &Report<'_>, lanes: u32) -> String {
 
 /// What the order of the fields does, all else being as in L2.
 fn reordered(report: &Report<'_>, lanes: u32) -> String {
-    let of_lanes = report.results.rows.iter().filter(|row| row.lanes == lanes);
-    let pairs: Vec<(&Row, Estimate)> = of_lanes.filter_map(|row| Some((row, row.to_l2?))).collect();
-    if pairs.is_empty() {
-        return String::new();
-    }
-    let faster = pairs.iter().filter(|(_, change)| change.hi < 0.0).count();
-    let slower: Vec<String> = pairs
-        .iter()
-        .filter(|(_, change)| change.lo > 0.0)
-        .map(|(row, change)| describe(row, *change))
-        .collect();
-    format!(
-        " The RFC's order of fields in the same memory (L3 against L2): faster in {faster} of {} \
-         cases, {}, undecided in {}.",
-        pairs.len(),
-        slower_in(&slower),
-        pairs.len() - faster - slower.len()
-    )
+    let one = |layout: &str, order: &str| {
+        let of = |row: &&Row| row.lanes == lanes && row.layout == layout;
+        let rows = report.results.rows.iter().filter(of);
+        let pairs: Vec<(&Row, Estimate)> = rows.filter_map(|row| Some((row, row.to_l2?))).collect();
+        if pairs.is_empty() {
+            return String::new();
+        }
+        let faster = pairs.iter().filter(|(_, change)| change.hi < 0.0).count();
+        let slower: Vec<String> = pairs
+            .iter()
+            .filter(|(_, change)| change.lo > 0.0)
+            .map(|(row, change)| describe(row, *change))
+            .collect();
+        format!(
+            " {order} in the same memory ({layout} against L2): faster in {faster} of {} cases, {}, \
+             undecided in {}.",
+            pairs.len(),
+            slower_in(&slower),
+            pairs.len() - faster - slower.len()
+        )
+    };
+    let rfc = one("L3", "The RFC's order of fields");
+    rfc + &one("L3x", "That order with two fields exchanged")
 }
 
 fn slower_in(cases: &[String]) -> String {

@@ -2,7 +2,7 @@
 
 use super::{Report, cache, size};
 use crate::measure::stats::{Estimate, coverage, rank};
-use crate::measure::{NULL, Row};
+use crate::measure::{Memory, NULL, Row};
 use std::io::{self, Write};
 
 /// Writes `report` for people.
@@ -22,7 +22,9 @@ pub fn table(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     if !rows.is_empty() {
         end(report, out)?;
     }
-    report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))
+    super::played(report.played, report.config.runs, out)?;
+    report.modelled.map_or(Ok(()), |config| super::caches(config, report.traced, out))?;
+    super::replayed(report.replayed, out)
 }
 
 fn end(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -63,6 +65,13 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     if report.results.rows.is_empty() {
         return writeln!(out);
     }
+    let Memory { huge_pages, odd_lines } = config.memory;
+    writeln!(
+        out,
+        "per-CPU memory on {} pages, an {} number of lines from one object to the next",
+        if huge_pages { "huge" } else { "ordinary" },
+        if odd_lines { "odd" } else { "even" },
+    )?;
     let runs = config.runs as usize;
     writeln!(
         out,
@@ -73,7 +82,8 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "L0 two pointer arrays, separate objects; L1b one array, co-located objects; L2 per-CPU \
-         memory; L3 the same with the RFC's order of fields, to L2 too; null: L0 measured again \
+         memory; L3 the same with the RFC's order of fields, to L2 too; L3x that with two fields \
+         exchanged; null: L0 measured again \
          under another name."
     )?;
     writeln!(

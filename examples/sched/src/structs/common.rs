@@ -14,7 +14,8 @@ table! {
 }
 
 table! {
-    /// The head or a node of a list that the model carries but does not walk.
+    /// The head or a node of a list whose links are indices, or which the model does not walk.
+    #[derive(Default)]
     pub struct ListHead, 16 bytes {
         0 (0) next: U64,
         8 (0) prev: U64,
@@ -101,6 +102,9 @@ pub struct Rq<C> {
     pub leaf: LeafLinks<C>,
     /// Where the branch that is being added ends; `None` outside of such an addition.
     pub tmp_alone_branch: crate::link::Link<C>,
+    /// Queues of this CPU that another CPU gave runtime, by their groups' indices plus one: this
+    /// CPU is to unthrottle them.
+    pub cfsb_csd_list: ListHead,
 }
 
 // SAFETY:

@@ -1,7 +1,8 @@
 //! The task group: one for the whole machine, about 1 KiB, the same in every layout but for the
 //! references that lead to its per-CPU state.
 
-use crate::word::{I32, U32, U64};
+use super::common::ListHead;
+use crate::word::{I32, I64, U32, U64};
 use core::mem::offset_of;
 
 /// Quota of processor time in each period.
@@ -12,9 +13,39 @@ pub struct Bandwidth {
     pub quota: U64,
     /// Microseconds.
     pub period: U64,
-    /// The pool, the timers and the counters of periods, which the model does not run.
-    pub rest: [U64; 27],
+    /// Microseconds that may be saved up beyond the quota.
+    pub burst: U64,
+    /// The pool: nanoseconds that no CPU has taken yet.
+    pub runtime: I64,
+    /// What the pool held after the last refill.
+    pub runtime_snap: I64,
+    /// Whether nothing was taken from the pool since the period began.
+    pub idle: I32,
+    /// Whether the period's timer runs.
+    pub period_active: I32,
+    /// Whether the slack timer runs.
+    pub slack_started: I32,
+    /// When the period's timer expires, or expired last; nanoseconds.
+    pub period_expires: U64,
+    /// When the slack timer expires.
+    pub slack_expires: U64,
+    /// Throttled queues, by their CPUs plus one.
+    pub throttled: ListHead,
+    /// Periods that ended while the group was active.
+    pub nr_periods: U64,
+    /// Periods in which a queue was throttled.
+    pub nr_throttled: U64,
+    /// Periods that used what was saved up.
+    pub nr_burst: U64,
+    /// Nanoseconds that queues were throttled, all CPUs together.
+    pub throttled_time: U64,
+    /// Nanoseconds used beyond the quota.
+    pub burst_time: U64,
+    /// The timers' own fields.
+    pub rest: [U64; 13],
 }
+
+const _: () = assert!(size_of::<Bandwidth>() == 29 * 8, "as large as the kernel's");
 
 /// A task group whose per-CPU state is reached through `R`.
 ///
@@ -41,12 +72,13 @@ pub struct TaskGroup<R> {
     pub bandwidth: Bandwidth,
 }
 
-/// The sum of the CPUs' loads.
+/// The sum of the CPUs' loads, and of their runnable averages, which Linux 7.3 put beside it.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct LoadAvg(pub U64);
+pub struct LoadAvg(pub U64, pub U64);
 
-/// Indices of the neighbours in the tree; [`TreeLinks::NONE`] where there is none.
+/// Indices of the neighbours in the tree, [`TreeLinks::NONE`] where there is none; and what the
+/// group's release asks.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct TreeLinks {
@@ -56,11 +88,18 @@ pub struct TreeLinks {
     pub sibling: U32,
     /// The first child.
     pub child: U32,
+    /// Not 0 from the moment when the group's queues left the leaf lists for good.
+    pub dead: U32,
+    /// Tasks in the group, queued or not, and new children: it is not released before they are
+    /// gone. [`TreeLinks::CLOSED`] when it is being released.
+    pub tasks: U32,
 }
 
 impl TreeLinks {
     /// No neighbour.
     pub const NONE: u32 = u32::MAX;
+    /// In `tasks`: nobody can join any more.
+    pub const CLOSED: u32 = u32::MAX;
 }
 
 impl<R> TaskGroup<R> {

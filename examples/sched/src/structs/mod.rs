@@ -8,6 +8,7 @@
 
 mod access;
 mod common;
+pub mod exchanged;
 mod group;
 pub mod operations;
 pub mod recorded;
@@ -16,7 +17,7 @@ pub mod v6_14;
 pub mod v7_2;
 pub mod v7_3;
 
-pub use access::{CfsRqFields, InQueue, SeFields, Watched};
+pub use access::{CfsRqFields, InQueue, LaterFields, SeFields, VirtualTime, Watched};
 pub use common::{ListHead, LoadWeight, RbNode, RbRoot, Removed, Rq, SchedAvg, SchedStatistics};
 pub use group::{Bandwidth, TaskGroup, TreeLinks};
 
@@ -124,7 +125,7 @@ pub trait Kernel: Sized + Send + Sync + core::fmt::Debug + 'static {
     /// What its structures' layout in per-CPU memory is called.
     const PER_CPU: &'static str = "L2";
     /// The run queue of one group on one CPU.
-    type CfsRq: CfsRqFields + Zeroable + Send + Sync + core::fmt::Debug + 'static;
+    type CfsRq: CfsRqFields + LaterFields + Zeroable + Send + Sync + core::fmt::Debug + 'static;
     /// The entity that stands for one group in its parent's run queue.
     type Se: SeFields
         + InQueue<CfsRq = Self::CfsRq>

@@ -9,7 +9,7 @@
 //! the word before lane 0 of a chunk of per-CPU memory that says how many CPUs there are, one line
 //! that all groups of a chunk share.
 
-use super::{CfsRqFields, InQueue, Kernel, SchedStatistics, SeFields, Watched};
+use super::{CfsRqFields, InQueue, Kernel, LaterFields, SchedStatistics, SeFields, Watched};
 use bytemuck::Zeroable;
 use core::fmt::Debug;
 use core::marker::PhantomData;
@@ -108,7 +108,7 @@ pub type Line = [u64; 8];
 
 impl<K: Kernel, P> Kernel for Recording<K, P>
 where
-    Recorded<K::CfsRq>: CfsRqFields,
+    Recorded<K::CfsRq>: CfsRqFields + LaterFields,
     Recorded<K::Se>: SeFields + InQueue<CfsRq = Recorded<K::CfsRq>>,
     P: Zeroable + Send + Sync + Debug + 'static,
 {

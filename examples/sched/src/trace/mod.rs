@@ -17,7 +17,7 @@ use crate::measure::Kernels;
 use crate::model::Model;
 use crate::ops::{Operation, walk};
 use crate::structs::recorded::{Line, Recording, record};
-use crate::structs::{Kernel, reorder::Reorder, v6_14::V6_14, v7_2::V7_2};
+use crate::structs::{Kernel, exchanged::Exchanged, reorder::Reorder, v6_14::V6_14, v7_2::V7_2};
 use crate::tree::Tree;
 use corelocal::Area;
 use crossbeam_epoch as epoch;
@@ -109,6 +109,7 @@ impl Setting<'_> {
             // 15 lines are odd by luck: a line behind them shows what the luck is worth.
             self.trace::<L2<Recording<Reorder, Line>>>(structs, Some(16))?;
             self.trace::<L2<Recording<Reorder>>>(structs, Some(15))?;
+            self.trace::<L2<Recording<Exchanged>>>(structs, Some(15))?;
         }
         if self.config.kernels != Kernels::V6_14 {
             let structs = V7_2::NAME;

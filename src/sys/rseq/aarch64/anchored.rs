@@ -1,10 +1,11 @@
 //! Lists, stacks and copies.
 #![allow(unsafe_code, reason = "sections")]
 
+use super::super::Stride;
 use super::super::inject::Points;
-use super::super::{Anchor, Anchored, Copied, Form, Outcome, Stack, Stride};
+use super::super::{Anchor, Anchored, Copied, Form, Outcome, Pushed, Ring, Stack};
 use super::Sections;
-use core::mem::size_of;
+use core::mem::{offset_of, size_of};
 
 const POINTER: usize = size_of::<usize>();
 
@@ -255,6 +256,59 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
             word = in(reg) anchor, from = in(reg) bytes.from, len = inout(reg) bytes.len => _,
             to = inout(reg) bytes.to => _, expect = in(reg) bytes.expect,
             commit = in(reg) bytes.commit,
+        }
+        .map(|index| index as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Ring,
+        record: Pushed,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S, POINTER;
+            compares [
+                "ldr {r}, [{p}]",
+                point!("4"),
+                "mov {a}, {apart}",
+                "madd {a}, {lane}, {a}, {rings}",
+                "ldar {b}, [{a}]",
+                "sub {b}, {b}, {r}",
+                "cmp {b}, {step}",
+                "b.lo 78f",
+                "ldp {c}, {b}, [{a}, {BYTES}]",
+                "and {b}, {b}, {r}, lsr 32",
+                "add {b}, {c}, {b}, lsl 3",
+                "stp {head}, {second}, [{b}], 16",
+                "mov {word:w}, {head:w}",
+                // Two words, one, then bytes.
+                "82: subs {word}, {word}, 16",
+                "b.lo 83f",
+                "ldp {a}, {c}, [{from}], 16",
+                point!("5"),
+                "stp {a}, {c}, [{b}], 16",
+                "b 82b",
+                "83: add {word}, {word}, 16",
+                "tbz {word}, 3, 84f",
+                "ldr {a}, [{from}], 8",
+                "str {a}, [{b}], 8",
+                "84: ands {word}, {word}, 7",
+                "85: b.eq 86f",
+                "ldrb {a:w}, [{from}], 1",
+                "strb {a:w}, [{b}], 1",
+                point!("6"),
+                "subs {word}, {word}, 1",
+                "b 85b",
+                "86: add {a}, {r}, {step}",
+            ],
+            commit!("a");
+            word = inout(reg) anchor => _, rings = in(reg) rings, step = in(reg) record.step,
+            head = in(reg) record.header[0], second = in(reg) record.header[1],
+            from = inout(reg) record.from => _, c = out(reg) _,
+            apart = const size_of::<Ring>(), BYTES = const offset_of!(Ring, bytes),
         }
         .map(|index| index as usize)
     }

@@ -1,9 +1,29 @@
 //! Lists, stacks and copies.
 #![allow(unsafe_code, reason = "sections")]
 
+use super::super::Stride;
 use super::super::inject::Points;
-use super::super::{Anchor, Anchored, Copied, Form, Outcome, Stack, Stride};
+use super::super::{Anchor, Anchored, Copied, Form, Outcome, Pushed, Ring, Stack};
 use super::Sections;
+use core::mem::{offset_of, size_of};
+
+/// Sixteen bytes from `{from}` to behind a header at `{b}`. Not in the older encoding where the code
+/// around uses the newer one: some processors take long to change from one to the other.
+macro_rules! block {
+    ($at:literal) => {
+        concat!(
+            ".if {avx}\nvmovups {x}, xmmword ptr [{from}",
+            $at,
+            "]\nvmovups xmmword ptr [{b} + 16",
+            $at,
+            "], {x}\n.else\nmovups {x}, xmmword ptr [{from}",
+            $at,
+            "]\nmovups xmmword ptr [{b} + 16",
+            $at,
+            "], {x}\n.endif",
+        )
+    };
+}
 
 impl<const INJECT: bool> Anchored for Sections<INJECT> {
     #[inline(always)]
@@ -256,6 +276,71 @@ impl<const INJECT: bool> Anchored for Sections<INJECT> {
             word = in(reg) anchor, from = in(reg) bytes.from, len = inout(reg) bytes.len => _,
             to = inout(reg) bytes.to => _, expect = in(reg) bytes.expect,
             commit = in(reg) bytes.commit,
+        }
+        .map(|index| index as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn ring_push<S: Stride, F: Form>(
+        self,
+        anchor: *mut Anchor,
+        rings: *const Ring,
+        record: Pushed,
+        form: F,
+    ) -> Outcome<usize> {
+        section! {
+            self, form: F, S;
+            compares [
+                "mov {r}, qword ptr [{p}]",
+                point!("4"),
+                "imul {a}, {lane}, {apart}",
+                "add {a}, {rings}",
+                "mov {b}, qword ptr [{a} + {LIMIT}]",
+                "sub {b}, {r}",
+                "cmp {b}, {step}",
+                "jb 78f",
+                "mov {b}, {r}",
+                "shr {b}, 32",
+                "and {b}, qword ptr [{a} + {MASK}]",
+                "mov {a}, qword ptr [{a} + {BYTES}]",
+                "lea {b}, [{a} + 8 * {b}]",
+                "mov qword ptr [{b}], {head}",
+                "mov qword ptr [{b} + 8], {second}",
+                // Blocks of sixteen from the end to the beginning; the first one may overlap.
+                "mov {word:e}, {head:e}",
+                "sub {word}, 16",
+                "jb 83f",
+                block!(""),
+                "je 86f",
+                "82:",
+                block!(" + {word}"),
+                point!("5"),
+                "sub {word}, 16",
+                "ja 82b",
+                "jmp 86f",
+                "83: add {word}, 8",
+                "jnc 84f",
+                "mov {a}, qword ptr [{from}]",
+                "mov qword ptr [{b} + 16], {a}",
+                "mov {a}, qword ptr [{from} + {word}]",
+                "mov qword ptr [{b} + {word} + 16], {a}",
+                "jmp 86f",
+                "84: add {word}, 8",
+                "85: sub {word}, 1",
+                "jb 86f",
+                "mov {a:l}, byte ptr [{from} + {word}]",
+                "mov byte ptr [{b} + {word} + 16], {a:l}",
+                point!("6"),
+                "jmp 85b",
+                "86: lea {a}, [{r} + {step}]",
+            ],
+            "mov qword ptr [{p}], {a}";
+            word = inout(reg) anchor => _, rings = in(reg) rings, step = in(reg) record.step,
+            head = in(reg) record.header[0], second = in(reg) record.header[1],
+            from = in(reg) record.from, x = out(xmm_reg) _,
+            avx = const cfg!(target_feature = "avx") as u32,
+            apart = const size_of::<Ring>(), LIMIT = const offset_of!(Ring, limit),
+            MASK = const offset_of!(Ring, mask), BYTES = const offset_of!(Ring, bytes),
         }
         .map(|index| index as usize)
     }

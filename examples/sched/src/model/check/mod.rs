@@ -1,11 +1,16 @@
 //! [`check`]: the invariants that every layout must keep.
 
+mod counts;
+mod leaf_list;
+#[cfg(test)]
+mod tests;
+
 use super::{Model, Tg};
 use crate::layout::{Held, Layout};
-use crate::link::Link;
-use crate::structs::{CfsRqFields, SeFields};
+use crate::structs::{CfsRqFields, Kernel, SeFields, TreeLinks};
 use core::ptr;
 use corelocal::CpuId;
+use corelocal::colocated::HasPart;
 use crossbeam_epoch::{self as epoch, Guard};
 
 /// Checks on every CPU, for every group:
@@ -13,30 +18,81 @@ use crossbeam_epoch::{self as epoch, Guard};
 /// * (a) the root has no entity, from the group and from its queue;
 /// * (b) another group's entity is the same from the group and from its queue;
 /// * (c) the entity owns that queue, the queue knows its group and its CPU's run queue;
-/// * (d) the queue lies at the beginning of the co-located object (asserted at compile time);
+/// * (d) the queue lies at the beginning of the co-located object;
 /// * (e) the statistics are the same from the entity and from the group;
 /// * (f) the entity's parent is the parent group's entity, none below the root; its depth is one
 ///   more than the parent's, 0 without one; it waits in the parent group's queue;
+/// * each group is once among its parent's children;
 /// * the leaf list is linked both ways, has no queue that is not marked so and none twice, and
 ///   a child stands before its parent; no branch is left open;
 /// * the throttle count is at least the parent's.
+///
+/// Of a model that [accounts](Model::accounts) also:
+///
+/// * the throttle count is the number of throttled groups among a group and those above it;
+/// * a queue's weight is the sum of its entities', and its four counts add up from below; a
+///   group's entity is queued if, and only if, something is queued below it;
+/// * a queue with entities is on the leaf list, unless a throttle took it off;
+/// * a group's load is the sum of what its queues reported.
+///
+/// All run queues are locked meanwhile: the caller must hold none. Groups must not come or go.
 ///
 /// # Errors
 ///
 /// The first group and CPU that break one, and which.
 pub fn check<L: Layout>(model: &Model<L>) -> Result<(), String> {
     let guard = &epoch::pin();
+    let _held: Vec<_> = model.cpus().map(|cpu| model.lock_rq(cpu)).collect();
+    check_tree(model, guard).map_err(|what| format!("{} tree: {what}", L::NAME))?;
     for cpu in model.cpus() {
-        for index in 0..model.groups().len() {
-            if let Some(tg) = model.groups().get(index, guard) {
-                check_state(model, guard, index, tg, cpu)
-                    .map_err(|what| format!("{} group {index} CPU {cpu}: {what}", L::NAME))?;
-            }
+        for (index, tg) in groups(model, guard) {
+            check_state(model, guard, index, tg, cpu)
+                .map_err(|what| format!("{} group {index} CPU {cpu}: {what}", L::NAME))?;
         }
-        check_leaf_list(model, guard, cpu)
+        leaf_list::check(model, guard, cpu)
             .map_err(|what| format!("{} CPU {cpu}: leaf list: {what}", L::NAME))?;
+        if model.accounts() {
+            counts::check(model, guard, cpu)
+                .map_err(|what| format!("{} CPU {cpu}: {what}", L::NAME))?;
+        }
+    }
+    if model.accounts() {
+        counts::check_reports(model, guard).map_err(|what| format!("{} {what}", L::NAME))?;
     }
     Ok(())
+}
+
+/// All groups with their indices.
+fn groups<'g, L: Layout>(
+    model: &'g Model<L>,
+    guard: &'g Guard,
+) -> impl Iterator<Item = (usize, &'g Tg<L>)> {
+    let all = 0..model.groups().len();
+    all.filter_map(move |index| Some((index, model.groups().get(index, guard)?)))
+}
+
+/// Every group but the root is once among its parent's children, and nothing else is there.
+fn check_tree<L: Layout>(model: &Model<L>, guard: &Guard) -> Result<(), String> {
+    let mut met = vec![false; model.groups().len()];
+    for (index, tg) in groups(model, guard) {
+        let mut child = tg.links.child.get();
+        while child != TreeLinks::NONE {
+            let at = child as usize;
+            let below = model.groups().get(at, guard).ok_or_else(|| format!("no group {at}"))?;
+            if below.links.parent.get() as usize != index {
+                return Err(format!("group {at} is a child of {index}, which is not its parent"));
+            }
+            if core::mem::replace(&mut met[at], true) {
+                return Err(format!("group {at} is a child twice"));
+            }
+            child = below.links.sibling.get();
+        }
+    }
+    let mut groups = groups(model, guard).skip(1);
+    match groups.find(|(index, _)| !met[*index]) {
+        Some((index, _)) => Err(format!("group {index} is no child of its parent")),
+        None => Ok(()),
+    }
 }
 
 fn ensure(holds: bool, what: &'static str) -> Result<(), &'static str> {
@@ -56,6 +112,8 @@ fn check_state<L: Layout>(
     ensure(cfs.tg().get() == index as u64, "(c) the queue's group is another")?;
     let rq = model.rq(cpu);
     ensure(cfs.rq().get() == ptr::from_ref(rq).addr() as u64, "(c) the queue's CPU is another")?;
+    let place = <<L::K as Kernel>::State as HasPart<0>>::PART.offset();
+    ensure(place == 0, "(d) the queue is not at the beginning of the co-located object")?;
     if index == 0 {
         ensure(ptr::eq(cfs, &raw const rq.cfs), "the root's queue is not in the run queue")?;
         ensure(L::tg_se(tg, cpu).is_none(), "(a) the root has an entity")?;
@@ -78,44 +136,4 @@ fn check_state<L: Layout>(
     ensure(se.cfs_rq().is(Some(parent)), "(f) the entity waits in another queue")?;
     let counts = (cfs.throttle_count().get(), parent.throttle_count().get());
     ensure(counts.0 >= counts.1 && counts.1 >= 0, "a throttled parent has an unthrottled child")
-}
-
-fn check_leaf_list<L: Layout>(model: &Model<L>, guard: &Guard, cpu: CpuId) -> Result<(), String> {
-    let rq = model.rq(cpu);
-    let groups = model.groups();
-    let mut place = vec![0_usize; groups.len()];
-    let (mut prev, mut link, mut length) = (None, &rq.leaf.next, 0_usize);
-    while let Some(cfs) = link.get() {
-        let index = cfs.tg().get() as usize;
-        length += 1;
-        if length > groups.len() {
-            return Err("it has a cycle".to_owned());
-        }
-        if cfs.on_list().get() != 1 {
-            return Err(format!("group {index} is not marked"));
-        }
-        if !cfs.leaf_cfs_rq_list().prev.is(prev) {
-            return Err(format!("group {index} points back elsewhere"));
-        }
-        place[index] = length;
-        (prev, link) = (Some(cfs), &cfs.leaf_cfs_rq_list().next);
-    }
-    if !rq.leaf.prev.is(prev) {
-        return Err("its end is elsewhere".to_owned());
-    }
-    if !Link::is(&rq.tmp_alone_branch, None) {
-        return Err("a branch is open".to_owned());
-    }
-    for index in 0..groups.len() {
-        let Some(tg) = groups.get(index, guard) else { continue };
-        let marked = L::tg_cfs_rq(tg, cpu).plain().on_list().get() != 0;
-        let parent = place.get(tg.links.parent.get() as usize).copied().unwrap_or(0);
-        if marked != (place[index] != 0) {
-            return Err(format!("group {index} is marked but not there"));
-        }
-        if marked && parent != 0 && parent < place[index] {
-            return Err(format!("group {index} stands behind its parent"));
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,5 @@
+//! Cloning and dropping a shared value.
+
+fn main() {
+    benches::bench("refcount");
+}

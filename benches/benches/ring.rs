@@ -1,0 +1,5 @@
+//! Getting an object and giving it back.
+
+fn main() {
+    benches::bench("ring");
+}

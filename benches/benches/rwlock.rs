@@ -1,0 +1,5 @@
+//! Reader locks, to read and to write.
+
+fn main() {
+    benches::bench("rwlock");
+}
