@@ -51,7 +51,7 @@ impl Killer {
                 ("plain", "")
             }
             Self::Test(test) => {
-                let package = ["-p", "corelocal", "--features", "testing,pool", "--test"];
+                let package = ["-p", "corelocal", "--features", "testing,pool,epoch", "--test"];
                 command.args(package).arg(test).env("CARGO_PROFILE_TEST_DEBUG", "0");
                 ("plain", "")
             }
@@ -67,11 +67,15 @@ pub(crate) fn of_file(root: &Path, file: &str) -> Vec<Killer> {
     let (models, tests): (&[&str], &[&str]) = match room {
         "bitmap" => (&["bitmap", "allocator", "priority"], &["bitmap", "churn"]),
         "once" => (&["once", "allocator"], &["topology"]),
-        "percpu" => (&["allocator", "counter", "rseq"], &["churn", "capacity", "space", "cells"]),
+        "percpu" => {
+            (&["allocator", "counter", "rseq", "rwlock"], &["churn", "capacity", "space", "cells"])
+        }
         "priority" => (&["priority"], &["priority"]),
         "counter" => (&["counter"], &["batched", "counters"]),
         "pool" => (&["pool"], &["pool"]),
-        "sys" => (&["rseq", "pool", "counter"], &["cells", "testing", "backend"]),
+        "sys" => {
+            (&["rseq", "pool", "counter", "ring", "refcount"], &["cells", "testing", "backend"])
+        }
         "sync" => (&["rseq", "allocator", "priority", "pool"], &["batched"]),
         // A new room's tests are found by its name.
         other => (&[other], &[other]),
