@@ -1,8 +1,8 @@
 //! Public reports of what goes wrong with per-CPU data, and where each is tested.
 //!
-//! A line of `TABLE` is `test(..)` with the tests that reproduce the report's kind of fault,
-//! `later(..)` with the capability that it waits for, or `na(..)` with the reason why it cannot
-//! happen here. A missing id, a doubled one and a test that does not exist fail.
+//! A line of `TABLE` is `test(..)` with the tests that reproduce the report's kind of fault, or
+//! `later(..)` with the capability that it waits for. A missing id, a doubled one and a test that does
+//! not exist fail.
 
 #[path = "cases/check.rs"]
 mod check;
@@ -110,8 +110,6 @@ enum Status {
     Test(&'static [&'static str]),
     /// The capability that the case waits for.
     Later(&'static str),
-    /// Why it does not arise here.
-    NotApplicable(&'static str),
 }
 
 const fn test(names: &'static [&'static str]) -> Status {
@@ -120,10 +118,6 @@ const fn test(names: &'static [&'static str]) -> Status {
 
 const fn later(capability: &'static str) -> Status {
     Status::Later(capability)
-}
-
-const fn na(reason: &'static str) -> Status {
-    Status::NotApplicable(reason)
 }
 
 #[test]
@@ -138,13 +132,13 @@ fn every_named_test_exists() {
     let mut faults = Vec::new();
     for (id, status) in TABLE {
         match status {
-            Status::Test([]) | Status::Later("") | Status::NotApplicable("") => {
+            Status::Test([]) | Status::Later("") => {
                 faults.push(format!("{id} says nothing"));
             }
             Status::Test(places) => {
                 faults.extend(places.iter().filter_map(|place| check_test(place, read_file)));
             }
-            Status::Later(_) | Status::NotApplicable(_) => {}
+            Status::Later(_) => {}
         }
     }
     assert!(faults.is_empty(), "\n  {}\n", faults.join("\n  "));

@@ -1,7 +1,7 @@
 //! `sched real`: the model beside this machine's kernel.
 //!
 //! A small tree of groups with weights and quotas is made twice: as cgroups, where busy loops run
-//! for a few seconds, pinned to CPUs, and as a [`Machine`] in virtual time. What each group got is
+//! for a few seconds, pinned to CPUs, and as a [`Machine`](crate::bandwidth::Machine) in virtual time. What each group got is
 //! printed side by side. The kernel's groups are gone afterwards, also after a panic or Ctrl-C.
 //!
 //! | file | what it is |

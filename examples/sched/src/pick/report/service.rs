@@ -10,7 +10,7 @@ use serde::Serialize;
 const STEP: u64 = 1_000_000;
 /// What is shown, nanoseconds.
 const TIME: u64 = 600_000_000;
-/// The groups whose service is shown, by their numbers in [`world`].
+/// The groups whose service is shown, by their numbers in `world`.
 pub const SHOWN: [(&str, u32); 3] = [("a", 1), ("b", 2), ("b/c", 3)];
 
 /// The course of one run.
