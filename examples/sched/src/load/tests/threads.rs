@@ -187,13 +187,16 @@ fn groups_come_and_go_under_walks_of_all_kinds() {
         std::thread::scope(|scope| {
             let walks = scope.spawn(|| {
                 let mut visited = 0;
-                // Acquire: pairs with the Release below.
-                while !done.load(Ordering::Acquire) {
+                // Once at least, also when the others are done before this thread begins.
+                loop {
                     for cpu in 0..CPUS {
                         visited = visited.max(on(model, cpu, throttle_walk));
                     }
+                    // Acquire: pairs with the Release below.
+                    if done.load(Ordering::Acquire) {
+                        break visited;
+                    }
                 }
-                visited
             });
             let tasks = scope.spawn(|| {
                 let mut tasks: Vec<Task<'_, L>> = Vec::new();
