@@ -15,8 +15,9 @@
 //! what lies in the lanes of the others.
 
 use crate::churn::{self, random};
+use crate::run::{herd, turns_at};
 use corelocal::pool::{DrainError, PerCpuPool, Pooled};
-use corelocal::sys::rseq::{Points, detours, hold};
+use corelocal::sys::rseq::{detours, hold};
 use corelocal::testing::{self, Config};
 use std::cell::Cell;
 use std::fmt;
@@ -266,11 +267,6 @@ impl Run {
         if number == UNREGISTERED {
             let _ = churn::unregister();
         }
-        let turns = |point: usize, turns| {
-            let mut all = [0; Points::COUNT];
-            all[point] = turns;
-            all
-        };
         let work = || loop {
             self.step(number);
             let is_done = self.done[number].load(Ordering::Relaxed) >= quota;
@@ -279,10 +275,10 @@ impl Run {
             }
         };
         let held = || match number {
-            CUT_OFF => hold(turns(7, 400_000), work),
+            CUT_OFF => hold(turns_at(7, 400_000), work),
             NOT_TOLD => testing::with(Config::new().cpu_id(None), work),
             // The windows of a section's steps, wide open, each in another thread.
-            0 | 2 | 3 => hold(turns([4, 7, 6][number % 3], 30), work),
+            0 | 2 | 3 => hold(turns_at([4, 7, 6][number % 3], 30), work),
             _ => work(),
         };
         let handler = || {
@@ -294,22 +290,6 @@ impl Run {
         churn::interrupted(173, &handler, held);
         if number != CUT_OFF && self.busy.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.over.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Moves the workers about; in every fourth while all of them are on one CPU.
-    fn mover(&self, ids: &[AtomicI32], cpus: &[u32]) {
-        let mut turn = 0;
-        while !self.over.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_micros(150));
-            turn += 1;
-            let gone = (turn / 64 % 4 == 0).then(|| cpus[turn / 256 % cpus.len()]);
-            for id in ids.iter().map(|id| id.load(Ordering::Relaxed)).filter(|id| *id != 0) {
-                match gone {
-                    Some(cpu) => _ = churn::pin(id, &[cpu]),
-                    None => churn::move_on(id),
-                }
-            }
         }
     }
 }
@@ -344,7 +324,7 @@ pub fn run(operations: u64) -> Found {
                 }
             });
         }
-        scope.spawn(|| run.mover(&ids, &cpus));
+        scope.spawn(|| herd(&ids, &cpus, &run.over, || ()));
     });
     finish(run, &cpus, before, since)
 }

@@ -15,8 +15,9 @@
 //! true of a value is kept beside it, by ordinary atomics: whether it lives, and how many hold it.
 
 use crate::churn::{self, random};
+use crate::run::{herd, turns_at};
 use corelocal::refcount::{PerCpuArc, PerCpuArcOwner, leaked};
-use corelocal::sys::rseq::{Points, detours, hold};
+use corelocal::sys::rseq::{detours, hold};
 use corelocal::testing::{self, Config};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
@@ -223,11 +224,6 @@ impl Run {
         if number == UNREGISTERED {
             let _ = churn::unregister();
         }
-        let turns = |point: usize, turns| {
-            let mut all = [0; Points::COUNT];
-            all[point] = turns;
-            all
-        };
         let mut current = self.published.read().expect("nobody panics").again();
         let work = || loop {
             self.step(number, &mut current);
@@ -237,10 +233,10 @@ impl Run {
             }
         };
         let held = || match number {
-            CUT_OFF => hold(turns(7, 400_000), work),
+            CUT_OFF => hold(turns_at(7, 400_000), work),
             NOT_TOLD => testing::with(Config::new().cpu_id(None), work),
             // The windows of a section's steps, wide open, each in another thread.
-            0 | 2 | 3 => hold(turns([4, 7, 2][number % 3], 30), work),
+            0 | 2 | 3 => hold(turns_at([4, 7, 2][number % 3], 30), work),
             _ => {
                 let mut work = work;
                 work();
@@ -288,21 +284,6 @@ impl Run {
         }
         gone
     }
-
-    fn mover(&self, ids: &[AtomicI32], cpus: &[u32]) {
-        let mut turn = 0;
-        while !self.over.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_micros(150));
-            turn += 1;
-            let gone = (turn / 64 % 4 == 0).then(|| cpus[turn / 256 % cpus.len()]);
-            for id in ids.iter().map(|id| id.load(Ordering::Relaxed)).filter(|id| *id != 0) {
-                match gone {
-                    Some(cpu) => _ = churn::pin(id, &[cpu]),
-                    None => churn::move_on(id),
-                }
-            }
-        }
-    }
 }
 
 /// Goes on until there were `operations` clones and drops at least.
@@ -336,7 +317,7 @@ pub fn run(operations: u64) -> Found {
             });
         }
         let publisher = scope.spawn(|| run.publish(first));
-        scope.spawn(|| run.mover(&ids, &cpus));
+        scope.spawn(|| herd(&ids, &cpus, &run.over, || ()));
         gone = publisher.join().expect("a publisher ends");
     });
     let references = fixed.references();

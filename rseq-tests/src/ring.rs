@@ -13,9 +13,10 @@
 //! A signal's handler writes records, too, in the middle of whatever its thread is doing.
 
 use crate::churn::{self, random};
+use crate::run::turns_at;
 use corelocal::PerCpuRing;
 use corelocal::ring::{Record, WriteError};
-use corelocal::sys::rseq::{Detours, Points, detours, hold};
+use corelocal::sys::rseq::{Detours, detours, hold};
 use corelocal::testing::{self, Config};
 use std::cell::Cell;
 use std::fmt;
@@ -177,11 +178,6 @@ impl Run {
         if number == UNREGISTERED {
             let _ = churn::unregister();
         }
-        let turns = |point: usize, turns| {
-            let mut all = [0; Points::COUNT];
-            all[point] = turns;
-            all
-        };
         let work = || loop {
             self.step(number);
             let is_done = self.tried[number].load(Ordering::Relaxed) >= quota;
@@ -190,10 +186,10 @@ impl Run {
             }
         };
         let held = || match number {
-            CUT_OFF => hold(turns(7, 400_000), work),
+            CUT_OFF => hold(turns_at(7, 400_000), work),
             NOT_TOLD => testing::with(Config::new().cpu_id(None), work),
             // The windows of a section's steps, wide open, each in another thread.
-            0 | 2 | 3 => hold(turns([4, 7, 5][number % 3], 30), work),
+            0 | 2 | 3 => hold(turns_at([4, 7, 5][number % 3], 30), work),
             _ => work(),
         };
         let handler = || {

@@ -120,3 +120,28 @@ pub fn mover(every: u32, ids: &[AtomicI32], over: &AtomicBool) {
         }
     }
 }
+
+/// What `hold` is told to have a section wait for `turns` turns at `point`.
+pub fn turns_at(point: usize, turns: u32) -> [u32; Points::COUNT] {
+    let mut all = [0; Points::COUNT];
+    all[point] = turns;
+    all
+}
+
+/// Moves the threads `ids` about until it is `over`; in every fourth while all of them are on one of
+/// `cpus`. `also` is done in each turn.
+pub fn herd(ids: &[AtomicI32], cpus: &[u32], over: &AtomicBool, also: impl Fn()) {
+    let mut turn = 0;
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_micros(150));
+        turn += 1;
+        also();
+        let gone = (turn / 64 % 4 == 0).then(|| cpus[turn / 256 % cpus.len()]);
+        for id in ids.iter().map(|id| id.load(Ordering::Relaxed)).filter(|id| *id != 0) {
+            match gone {
+                Some(cpu) => _ = churn::pin(id, &[cpu]),
+                None => churn::move_on(id),
+            }
+        }
+    }
+}

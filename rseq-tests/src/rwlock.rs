@@ -13,6 +13,7 @@
 //! cut sections off; their handler leaves the lock alone, as it must.
 
 use crate::churn::{self, random};
+use crate::run::herd;
 use corelocal::PerCpuRwLock;
 use corelocal::rwlock::ReadGuard;
 use corelocal::sys::rseq::{Points, detours, hold};
@@ -177,24 +178,6 @@ impl<'a> Run<'a> {
         }
         self.take_left();
     }
-
-    /// Moves the workers about; in every fourth while all of them are on one CPU. It also drops what
-    /// was left while everybody waits for it to be.
-    fn mover(&self, ids: &[AtomicI32], cpus: &[u32]) {
-        let mut turn = 0;
-        while !self.over.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_micros(150));
-            turn += 1;
-            self.take_left();
-            let gone = (turn / 64 % 4 == 0).then(|| cpus[turn / 256 % cpus.len()]);
-            for id in ids.iter().map(|id| id.load(Ordering::Relaxed)).filter(|id| *id != 0) {
-                match gone {
-                    Some(cpu) => _ = churn::pin(id, &[cpu]),
-                    None => churn::move_on(id),
-                }
-            }
-        }
-    }
 }
 
 /// Reads and writes until there were `operations` at least.
@@ -218,7 +201,8 @@ pub fn run(operations: u64) -> Found {
                 id.store(0, Ordering::Relaxed);
             });
         }
-        scope.spawn(|| run.mover(&ids, &cpus));
+        // It also drops what was left while everybody waits for it to be.
+        scope.spawn(|| herd(&ids, &cpus, &run.over, || run.take_left()));
     });
     run.take_left();
     let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
