@@ -11,6 +11,7 @@
 
 pub mod check;
 pub mod churn;
+pub mod command;
 pub mod disassembly;
 pub mod elf;
 pub mod exact;

@@ -1,33 +1,9 @@
 //! Objects that go round among disturbed threads while others drain: none is lost, none is handed
 //! out twice. `--operations N` gets and puts (100 million).
 
-use rseq_tests::implementation::{Entries, sections};
-use rseq_tests::pool;
+use rseq_tests::{command, pool};
 use std::process::ExitCode;
 
-fn operations() -> Result<u64, String> {
-    let mut words = std::env::args().skip(1);
-    let mut operations = 100_000_000;
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or_else(|| format!("{word} wants a number"))?;
-        if word != "--operations" {
-            return Err(format!("{word}: not an option (--operations N)"));
-        }
-        operations = value.parse().map_err(|error| format!("{word} {value}: {error}"))?;
-    }
-    Ok(operations)
-}
-
 fn main() -> ExitCode {
-    let operations = match operations() {
-        Ok(operations) => operations,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let _ = (Entries::new(), sections());
-    let found = pool::run(operations);
-    println!("backend {}: {found}", corelocal::backend());
-    if found.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    command::stress("--operations", 100_000_000, pool::run, pool::Found::is_good)
 }

@@ -1,33 +1,9 @@
 //! A reader lock among disturbed threads: no torn read, no lost write, no wait without an end.
 //! `--operations N` reads and writes (10 million).
 
-use rseq_tests::implementation::{Entries, sections};
-use rseq_tests::rwlock;
+use rseq_tests::{command, rwlock};
 use std::process::ExitCode;
 
-fn operations() -> Result<u64, String> {
-    let mut words = std::env::args().skip(1);
-    let mut operations = 10_000_000;
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or_else(|| format!("{word} wants a number"))?;
-        if word != "--operations" {
-            return Err(format!("{word}: not an option (--operations N)"));
-        }
-        operations = value.parse().map_err(|error| format!("{word} {value}: {error}"))?;
-    }
-    Ok(operations)
-}
-
 fn main() -> ExitCode {
-    let operations = match operations() {
-        Ok(operations) => operations,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let _ = (Entries::new(), sections());
-    let found = rwlock::run(operations);
-    println!("backend {}: {found}", corelocal::backend());
-    if found.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    command::stress("--operations", 10_000_000, rwlock::run, rwlock::Found::is_good)
 }
