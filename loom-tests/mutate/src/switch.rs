@@ -33,81 +33,96 @@ pub mod mutant {
 }
 "#;
 
-/// How a mutant is asleep in a text; `{n}` stands for its number.
+/// How a mutant is asleep in a text: what stands in its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Switch {
-    /// Something before and after the bytes of its place.
-    Around { place: Range<usize>, before: String, after: String },
-    /// Something instead of them.
-    Instead { place: Range<usize>, text: String },
+pub(crate) struct Switch {
+    place: Range<usize>,
+    instead: Vec<Piece>,
+}
+
+/// A piece of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Piece {
+    /// In words of our own; `{n}` stands for the mutant's number.
+    Own(String),
+    /// Of the source: others may lie asleep in it.
+    Source(Range<usize>),
 }
 
 impl Switch {
+    fn around(place: Range<usize>, before: &str, after: &str) -> Self {
+        let own = |text: &str| Piece::Own(text.to_owned());
+        let instead = vec![own(before), Piece::Source(place.clone()), own(after)];
+        Self { place, instead }
+    }
+
     /// Of an ordering, where the crate is called `home`.
     pub(crate) fn order(place: Range<usize>, home: &str, weaker: &str) -> Self {
-        Self::Around {
-            place,
-            before: format!("{home}::mutant::order({{n}}, "),
-            after: format!(", core::sync::atomic::Ordering::{weaker})"),
-        }
+        let before = format!("{home}::mutant::order({{n}}, ");
+        Self::around(place, &before, &format!(", core::sync::atomic::Ordering::{weaker})"))
     }
 
     /// Of a condition.
     pub(crate) fn condition(place: Range<usize>) -> Self {
-        Self::Around {
-            place,
-            before: "crate::mutant::is({n}) ^ (".to_owned(),
-            after: ")".to_owned(),
-        }
+        Self::around(place, "crate::mutant::is({n}) ^ (", ")")
     }
 
     /// Of a statement that can be left out.
     pub(crate) fn statement(place: Range<usize>) -> Self {
-        Self::Around {
-            place,
-            before: "if !crate::mutant::is({n}) { ".to_owned(),
-            after: " }".to_owned(),
-        }
+        Self::around(place, "if !crate::mutant::is({n}) { ", " }")
     }
 
     /// Of two statements that change places; `None` where one of them may leave the block.
     pub(crate) fn steps(source: &str, first: &Stmt, second: &Stmt) -> Option<Self> {
         let place = first.span().byte_range().start..second.span().byte_range().end;
-        let (first, second) = (Step::of(source, first)?, Step::of(source, second)?);
-        let names = [("first", &first), ("second", &second)];
-        let bound: Vec<_> = names.iter().filter(|(_, step)| step.binds.is_some()).collect();
+        let both = [("first", Step::of(source, first)?), ("second", Step::of(source, second)?)];
+        let bound: Vec<_> =
+            both.iter().filter_map(|(name, step)| Some((*name, step.binds?))).collect();
+        let names = tuple(&bound.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        let patterns = tuple(&bound.iter().map(|(_, (to, _))| *to).collect::<Vec<_>>());
+        let types = tuple(&bound.iter().map(|(_, (_, of))| *of).collect::<Vec<_>>());
         // What they bind is made in one order or in the other, and bound in that of the text.
-        let made = |step: &Step<'_>, name: &str| match step.binds {
-            Some(_) => format!("let {name} = {};", step.does),
-            None => step.does.to_owned(),
+        let own = |text: &str| Piece::Own(text.to_owned());
+        let made = |(name, step): &(&str, Step<'_>)| {
+            let (before, after) = match step.binds {
+                Some(_) => (format!(" let {name} = "), "; "),
+                None => (" ".to_owned(), " "),
+            };
+            [own(&before), Piece::Source(step.does.clone()), own(after)]
         };
-        let (one, two) = (made(&first, "first"), made(&second, "second"));
-        let tuple = |each: &dyn Fn(&str, &Step<'_>) -> String| match &bound[..] {
-            [(name, step)] => each(name, step),
-            all => {
-                let each: Vec<_> = all.iter().map(|(name, step)| each(name, step)).collect();
-                format!("({})", each.join(", "))
-            }
+        let [one, two] = both.each_ref().map(made);
+        let is_awake = "if crate::mutant::is({n}) {";
+        let (before, after) = match &bound[..] {
+            [] => (is_awake.to_owned(), " }"),
+            _ => (format!("let {patterns}: {types} = {is_awake}"), " };"),
         };
-        let values = tuple(&|name, _| name.to_owned());
-        let either = format!(
-            "if crate::mutant::is({{n}}) {{ {two} {one} {values} }} else {{ {one} {two} {values} }}"
-        );
-        let text = if bound.is_empty() {
-            either
-        } else {
-            let patterns = tuple(&|_, step| step.binds.map_or("", |(name, _)| name).to_owned());
-            let types = tuple(&|_, step| step.binds.map_or("", |(_, of)| of).to_owned());
-            format!("let {patterns}: {types} = {either};")
-        };
-        Some(Self::Instead { place, text })
+        let mut instead = vec![own(&before)];
+        instead.extend(two.iter().chain(&one).cloned());
+        instead.push(own(&format!("{names} }} else {{")));
+        instead.extend(one.iter().chain(&two).cloned());
+        instead.push(own(&format!("{names}{after}")));
+        Some(Self { place, instead })
     }
 
-    pub(crate) fn place(&self) -> &Range<usize> {
-        match self {
-            Self::Around { place, .. } | Self::Instead { place, .. } => place,
-        }
+    /// Whether both can sleep in one text: they lie apart, or one in a piece of the other.
+    fn fits(&self, other: &Self) -> bool {
+        let lies_in = |inner: &Range<usize>, outer: &Range<usize>| {
+            outer.start <= inner.start && inner.end <= outer.end
+        };
+        let is_in_piece = |inner: &Self, outer: &Self| {
+            outer.instead.iter().any(|piece| match piece {
+                Piece::Source(piece) => lies_in(&inner.place, piece),
+                Piece::Own(_) => false,
+            })
+        };
+        let is_apart = self.place.end <= other.place.start || other.place.end <= self.place.start;
+        is_apart || is_in_piece(self, other) || is_in_piece(other, self)
     }
+}
+
+/// One alone, or all in parentheses.
+fn tuple(each: &[&str]) -> String {
+    if each.len() == 2 { format!("({})", each.join(", ")) } else { each.concat() }
 }
 
 /// A statement, taken apart.
@@ -115,102 +130,95 @@ struct Step<'a> {
     /// A pattern and its type.
     binds: Option<(&'a str, &'a str)>,
     /// The whole statement, or what is bound.
-    does: &'a str,
+    does: Range<usize>,
 }
 
 impl<'a> Step<'a> {
     fn of(source: &'a str, statement: &Stmt) -> Option<Self> {
-        let text = |range: Range<usize>| &source[range];
         let Stmt::Local(Local { pat, init, .. }) = statement else {
-            return Some(Self { binds: None, does: text(statement.span().byte_range()) });
+            return Some(Self { binds: None, does: statement.span().byte_range() });
         };
         let init = init.as_ref()?;
         if init.diverge.is_some() {
             return None;
         }
         let (name, of) = match pat {
-            Pat::Type(pat) => (pat.pat.span(), text(pat.ty.span().byte_range())),
+            Pat::Type(pat) => (pat.pat.span(), &source[pat.ty.span().byte_range()]),
             _ => (pat.span(), "_"),
         };
-        let does = text(init.expr.span().byte_range());
-        Some(Self { binds: Some((text(name.byte_range()), of)), does })
+        let binds = Some((&source[name.byte_range()], of));
+        Some(Self { binds, does: init.expr.span().byte_range() })
     }
 }
 
-/// Sorts mutants into as few layers as need be, by their place in `mutants`; those that cannot
-/// sleep are in none.
+/// Sorts mutants into few layers, by their place in `mutants`; those that cannot sleep are in none.
 pub(crate) fn layers(mutants: &[Mutant]) -> Vec<Vec<usize>> {
-    // All that stands around something goes into the first layer: one may stand around another.
-    let mut layers: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut layers: Vec<Vec<usize>> = Vec::new();
     for (at, mutant) in mutants.iter().enumerate() {
-        match &mutant.switch {
-            None => {}
-            Some(Switch::Around { .. }) => layers[0].push(at),
-            Some(Switch::Instead { place, .. }) => {
-                let in_the_way = |other: &&usize| {
-                    let other = &mutants[**other];
-                    let lies_across = |switch: &Switch| {
-                        let other = switch.place();
-                        place.start < other.end && other.start < place.end
-                    };
-                    other.file == mutant.file && other.switch.as_ref().is_some_and(lies_across)
-                };
-                let free = (1..layers.len())
-                    .find(|&layer| !layers[layer].iter().any(|other| in_the_way(&other)));
-                match free {
-                    Some(layer) => layers[layer].push(at),
-                    None => layers.push(vec![at]),
-                }
-            }
+        let Some(switch) = &mutant.switch else { continue };
+        let fits = |other: &usize| {
+            let other = &mutants[*other];
+            let fits = other.switch.as_ref().is_none_or(|other| switch.fits(other));
+            other.file != mutant.file || fits
+        };
+        match layers.iter_mut().find(|layer| layer.iter().all(fits)) {
+            Some(layer) => layer.push(at),
+            None => layers.push(vec![at]),
         }
     }
-    layers.retain(|layer| !layer.is_empty());
     layers
 }
 
 /// `text` with some mutants of its file asleep in it, and the lines on which each of them lies. They
-/// come with the numbers that wake them.
+/// come with the numbers that wake them, and fit each other.
 pub(crate) fn asleep(
     text: &str,
     mutants: &[(usize, &Mutant)],
 ) -> (String, Vec<(usize, RangeInclusive<usize>)>) {
-    // What is put in at a byte, in order: ends before starts, inner ends first, outer starts first.
-    let mut pieces = Vec::new();
-    for &(number, mutant) in mutants {
-        let named = |text: &str| text.replace("{n}", &number.to_string());
-        match &mutant.switch {
-            None => {}
-            Some(Switch::Around { place: Range { start, end }, before, after }) => {
-                let inner_first = (0, usize::MAX - start, usize::MAX - number);
-                pieces.push((*end, inner_first, number, named(after), 0));
-                let outer_first = (1, usize::MAX - end, number);
-                pieces.push((*start, outer_first, number, named(before), 0));
-            }
-            Some(Switch::Instead { place, text }) => {
-                pieces.push((place.start, (1, 0, number), number, named(text), place.len()));
-            }
+    let mut all: Vec<_> = mutants
+        .iter()
+        .filter_map(|&(number, mutant)| Some((number, mutant.switch.as_ref()?)))
+        .collect();
+    // Whatever lies in another one comes after it.
+    all.sort_by_key(|(_, switch)| (switch.place.start, usize::MAX - switch.place.end));
+    let broken = rendered(text, 0..text.len(), &all);
+    let mut lines = Vec::new();
+    for (number, _) in all {
+        let marked = broken.lines().enumerate().filter(|(_, line)| line.contains(&mark(number)));
+        let marked: Vec<_> = marked.map(|(at, _)| at + 1).collect();
+        if let (Some(first), Some(last)) = (marked.first(), marked.last()) {
+            lines.push((number, *first..=*last));
         }
     }
-    pieces.sort_unstable_by_key(|&(at, order, ..)| (at, order));
-    let mut all = String::with_capacity(text.len() * 2);
-    let mut lines = Vec::<(usize, RangeInclusive<usize>)>::new();
-    let (mut done, mut line) = (0, 1);
-    let mut push = |piece: &str| {
-        all.push_str(piece);
-        line += piece.matches('\n').count();
-        line
-    };
-    for (at, _, number, piece, skipped) in pieces {
-        let first = push(&text[done..at]);
-        let last = push(&piece);
-        done = at + skipped;
-        match lines.iter_mut().find(|(known, _)| *known == number) {
-            Some((_, range)) => *range = *range.start()..=last,
-            None => lines.push((number, first..=last)),
+    (broken, lines)
+}
+
+/// What stands before and after a mutant, for the compiler's faults to be told whose they are.
+fn mark(number: usize) -> String {
+    format!("/*mutant {number}*/")
+}
+
+fn rendered(text: &str, range: Range<usize>, asleep: &[(usize, &Switch)]) -> String {
+    let (mut all, mut done, mut left) = (String::new(), range.start, asleep);
+    while let Some((&(number, outer), rest)) = left.split_first() {
+        left = rest;
+        if outer.place.start < done || outer.place.end > range.end {
+            // In what was rendered already, or outside.
+            continue;
         }
+        all.push_str(&text[done..outer.place.start]);
+        all.push_str(&mark(number));
+        for piece in &outer.instead {
+            match piece {
+                Piece::Own(own) => all.push_str(&own.replace("{n}", &number.to_string())),
+                Piece::Source(inner) => all.push_str(&rendered(text, inner.clone(), rest)),
+            }
+        }
+        all.push_str(&mark(number));
+        done = outer.place.end;
     }
-    push(&text[done..]);
-    (all, lines)
+    all.push_str(&text[done..range.end]);
+    all
 }
 
 #[cfg(test)]
@@ -239,23 +247,30 @@ mod tests {
         layers.iter().map(numbered).collect()
     }
 
+    fn without_marks(text: &str) -> String {
+        let plain = text.split("/*").map(|part| part.split("*/").last().unwrap_or_default());
+        plain.collect::<String>().split_whitespace().collect()
+    }
+
     #[test]
     fn a_layer_is_rust_and_holds_each_of_its_mutants() {
         let texts = layer_texts();
-        assert_eq!(texts.len(), 3, "neighbouring pairs of steps lie in each other's way");
+        assert_eq!(texts.len(), 2, "neighbouring pairs of steps lie in each other's way");
         for text in &texts {
             syn::parse_file(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         }
-        let first: String = texts[0].split_whitespace().collect();
         // One around another, and two around one ordering.
+        let first = without_marks(&texts[0]);
         assert!(first.contains("^(a.four.load(crate::mutant::order("), "{first}");
         assert!(first.contains("crate::mutant::order(4,crate::mutant::order("), "{first}");
+        // In a step that has two places.
+        assert_eq!(first.matches("crate::mutant::order(4,").count(), 2, "{first}");
     }
 
     #[test]
     fn what_steps_bind_is_bound_after_both() {
         let texts = layer_texts().join("\n");
-        let text: String = texts.split_whitespace().collect();
+        let text = without_marks(&texts);
         assert!(text.contains("letx:u8=ifcrate::mutant::is("), "{text}");
         assert!(text.contains("let(x,y):(u8,_)=ifcrate::mutant::is("), "{text}");
         assert!(text.contains("lety:_=ifcrate::mutant::is("), "{text}");
