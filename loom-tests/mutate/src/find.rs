@@ -1,6 +1,7 @@
 //! Where the sources can be broken: a mutant for each place.
 
 use crate::switch::Switch;
+use crate::tokens::{BARRIERS, follows_fence, follows_ordering, is_protocol, weaker};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeMap;
@@ -110,9 +111,6 @@ struct Finder<'a> {
     /// What the crate is called where the text stands.
     home: &'static str,
 }
-
-/// Functions that are barriers. One that is called as a statement can be left out.
-const BARRIERS: [&str; 4] = ["fence", "fence_after_rmw", "fence_all", "fence_cpu"];
 
 /// Methods of atomics.
 const ACCESSES: [&str; 10] = [
@@ -273,32 +271,6 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 }
 
-fn weaker(ordering: &str) -> &'static [&'static str] {
-    match ordering {
-        "Acquire" | "Release" => &["Relaxed"],
-        "AcqRel" => &["Acquire", "Release"],
-        _ => &[],
-    }
-}
-
-fn is_punct(token: Option<&TokenTree>) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
-}
-
-fn is_ident(token: Option<&TokenTree>, name: &str) -> bool {
-    matches!(token, Some(TokenTree::Ident(ident)) if ident == name)
-}
-
-/// Whether `before` ends in `Ordering::`.
-fn follows_ordering(before: &[TokenTree]) -> bool {
-    let mut back = before.iter().rev();
-    is_punct(back.next()) && is_punct(back.next()) && is_ident(back.next(), "Ordering")
-}
-
-fn follows_fence(before: &[TokenTree]) -> bool {
-    BARRIERS.iter().chain(&["compiler_fence"]).any(|name| is_ident(before.last(), name))
-}
-
 /// Whether an item with these attributes is no part of what the models run.
 fn left_out(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
@@ -317,15 +289,6 @@ fn barrier(statement: &Stmt) -> Option<String> {
     let Expr::Path(path) = &*call.func else { return None };
     let name = path.path.segments.last()?.ident.to_string();
     BARRIERS.contains(&name.as_str()).then_some(name)
-}
-
-/// Whether the tokens access an atomic or hold a barrier.
-fn is_protocol(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == "Ordering" || BARRIERS.iter().any(|name| ident == name),
-        TokenTree::Group(group) => is_protocol(group.stream()),
-        _ => false,
-    })
 }
 
 fn has_let(condition: &Expr) -> bool {

@@ -11,6 +11,7 @@ mod killers;
 mod results;
 mod run;
 mod switch;
+mod tokens;
 mod trial;
 
 use clap::{Parser, Subcommand};
