@@ -200,3 +200,22 @@ impl BatchedCounter {
         fits
     }
 }
+
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests {
+    use super::*;
+
+    /// Far from the limit calls are to find something in stock, and near it nothing is to lie there.
+    #[test]
+    fn every_call_goes_to_the_line_that_all_share() {
+        let in_stock = |limit| {
+            let counter = BatchedCounter::new();
+            counter.limited_add(1, limit).unwrap();
+            // Relaxed: nobody else is here.
+            let left = |stock: &Stock| stock[LEFT].load(Ordering::Relaxed);
+            counter.reserve.stocks.iter().map(|(_, stock)| left(stock)).sum::<u64>()
+        };
+        assert_eq!(in_stock(i64::MAX), AHEAD as u64);
+        assert_eq!(in_stock(1), 0);
+    }
+}

@@ -180,7 +180,8 @@ impl Finder<'_> {
     }
 
     fn invert(&mut self, condition: &Expr) {
-        let is_of_the_build = self.source(condition.span()).starts_with("cfg!");
+        let source = self.source(condition.span());
+        let is_of_the_build = ["cfg!", "usize::BITS"].iter().any(|of| source.starts_with(of));
         if has_let(condition) || is_of_the_build {
             return;
         }
