@@ -53,6 +53,9 @@ enum What {
         /// Put the results into results.md.
         #[arg(long)]
         write: bool,
+        /// Ask the models alone; what they leave keeps the result that it had.
+        #[arg(long)]
+        models: bool,
         /// Ask everybody, and not first the test that is known to notice.
         #[arg(long)]
         anew: bool,
@@ -95,7 +98,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
             }
             Ok(true)
         }
-        What::Run { filter, jobs, write, anew } => {
+        What::Run { filter, jobs, write, models, anew } => {
             let all = mutants(&root, &[])?;
             let chosen: Vec<_> =
                 all.iter().filter(|mutant| is_chosen(mutant, &filter)).cloned().collect();
@@ -108,7 +111,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
                 results.insert(name, result);
                 if write { results.write(&root, &all) } else { Ok(()) }
             };
-            trial::try_all(&root, &chosen, jobs.max(1), &known, &equivalents, &keep)
+            trial::try_all(&root, &chosen, jobs.max(1), &known, &equivalents, models, &keep)
         }
         What::Check => {
             let all = mutants(&root, &[])?;

@@ -30,6 +30,7 @@ pub(crate) fn try_all(
     jobs: usize,
     known: &Results,
     equivalents: &Equivalents,
+    models_only: bool,
     keep: Keep<'_>,
 ) -> Result<bool, Box<dyn Error>> {
     let target =
@@ -42,6 +43,7 @@ pub(crate) fn try_all(
         jobs,
         known,
         equivalents,
+        models_only,
         keep,
         date: date()?,
         table: Mutex::default(),
@@ -74,6 +76,7 @@ struct Run<'r> {
     jobs: usize,
     known: &'r Results,
     equivalents: &'r Equivalents,
+    models_only: bool,
     keep: Keep<'r>,
     date: String,
     table: Mutex<Table>,
@@ -88,7 +91,8 @@ impl Run<'_> {
     fn layer(&self, layer: &[(usize, &Mutant)]) -> Result<(), Box<dyn Error>> {
         let mut left = layer.to_vec();
         let mut spent = BTreeMap::new();
-        for builds in [&[Build::Loom][..], &[Build::History, Build::Tests]] {
+        let stages = [&[Build::Loom][..], &[Build::History, Build::Tests]];
+        for builds in &stages[..if self.models_only { 1 } else { 2 }] {
             let of = |mutant: &Mutant| {
                 let all = killers::of_file(self.root, &mutant.file).into_iter();
                 all.filter(|killer| builds.contains(&killer.build))
@@ -127,6 +131,11 @@ impl Run<'_> {
             left.sort_unstable_by_key(|(number, _)| *number);
             spent = times.into_inner().unwrap_or_else(|poison| poison.into_inner());
         }
+        // Nobody else is asked: of the others nothing is known.
+        for (number, mutant) in left {
+            let seconds = spent.remove(&number).unwrap_or(0.0);
+            self.leave(mutant, seconds)?;
+        }
         Ok(())
     }
 
@@ -134,7 +143,8 @@ impl Run<'_> {
     fn alone(&self, number: usize, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
         self.bench.break_by(mutant)?;
         let (mut fate, mut seconds) = (Fate::Survived, 0.0);
-        for killer in killers::of_file(self.root, &mutant.file) {
+        let asked = |killer: &Killer| !self.models_only || killer.build == Build::Loom;
+        for killer in killers::of_file(self.root, &mutant.file).into_iter().filter(asked) {
             let Ok(binaries) = self.bench.build(&BTreeSet::from([killer.clone()]))? else {
                 fate = Fate::NotBuilt;
                 break;
@@ -145,7 +155,11 @@ impl Run<'_> {
                 break;
             }
         }
-        self.tell(mutant, &fate, seconds)?;
+        if fate == Fate::Survived && self.models_only {
+            self.leave(mutant, seconds)?;
+        } else {
+            self.tell(mutant, &fate, seconds)?;
+        }
         Ok(self.bench.mend(&[mutant])?)
     }
 
@@ -187,6 +201,16 @@ impl Run<'_> {
             }
         }
         Ok((Fate::Survived, seconds))
+    }
+
+    /// No model noticed a mutant, and nobody else is asked.
+    fn leave(&self, mutant: &Mutant, seconds: f64) -> io::Result<()> {
+        if self.equivalents.reason(&mutant.name).is_some() {
+            return self.tell(mutant, &Fate::Survived, seconds);
+        }
+        println!("{seconds:7.2} {:9}  {}", "left", mutant.name);
+        lock(&self.table).is_good = false;
+        Ok(())
     }
 
     fn tell(&self, mutant: &Mutant, fate: &Fate, seconds: f64) -> io::Result<()> {
