@@ -1,8 +1,9 @@
-// The README's links to pages: these definitions come first, so they win over those at its end. See `docs`.
+// The README's links to pages and types: these definitions come first, so they win over those at its end. See `docs`.
 #![doc = include_str!("docs/links.md")]
 #![cfg_attr(feature = "std", doc = include_str!("docs/links-std.md"))]
-#![cfg_attr(feature = "pool", doc = "[`pools`]: crate::docs::pools")]
-#![cfg_attr(feature = "epoch", doc = "[`reclaim`]: crate::docs::reclaim")]
+#![cfg_attr(feature = "std", doc = include_str!("docs/links-types.md"))]
+#![cfg_attr(feature = "pool", doc = "[`pools`]: crate::docs::pools\n[`PerCpuPool`]: PerCpuPool")]
+#![cfg_attr(feature = "epoch", doc = "[`reclaim`]: crate::docs::reclaim\n[`AtomicPerCpu`]: AtomicPerCpu")]
 #![doc = include_str!("../README.md")]
 //!
 //! # From here
