@@ -3,7 +3,10 @@
 #![cfg_attr(feature = "std", doc = include_str!("docs/links-std.md"))]
 #![cfg_attr(feature = "std", doc = include_str!("docs/links-types.md"))]
 #![cfg_attr(feature = "pool", doc = "[`pools`]: crate::docs::pools\n[`PerCpuPool`]: PerCpuPool")]
-#![cfg_attr(feature = "epoch", doc = "[`reclaim`]: crate::docs::reclaim\n[`AtomicPerCpu`]: AtomicPerCpu")]
+#![cfg_attr(
+    feature = "epoch",
+    doc = "[`reclaim`]: crate::docs::reclaim\n[`AtomicPerCpu`]: AtomicPerCpu"
+)]
 #![doc = include_str!("../README.md")]
 //!
 //! # From here
