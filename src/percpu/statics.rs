@@ -26,6 +26,9 @@ use core::fmt;
 /// HITS.add(1);
 /// assert_eq!(HITS.sum(), 1);
 /// assert!(LIMITS.iter().all(|(lane, limit)| *limit == 100 + lane.index()));
+/// for (lane, hits) in &HITS {
+///     println!("{:?}: {}", lane.cpu(), hits.load());
+/// }
 /// ```
 #[macro_export]
 macro_rules! per_cpu {
@@ -186,6 +189,16 @@ impl<T: 'static, const N: usize> PerCpuStatic<[T; N]> {
     #[inline]
     pub fn index(&self, i: usize) -> Option<PerCpuRef<'static, T, [T; N]>> {
         self.as_ref().index(i)
+    }
+}
+
+impl<T: 'static> IntoIterator for &PerCpuStatic<T> {
+    type Item = (Lane, &'static T);
+    type IntoIter = Iter<'static, T>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
