@@ -14,8 +14,14 @@ pub fn params(text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     let (length, most) = (text.len(), 64 << 10);
     is_one_line(within(length, 64, most, || model::Params::parse(&text)).err());
-    is_one_line(within(length, 64, most, || model::coherence::Params::parse(&text)).err());
-    is_one_line(within(length, 64, most, || rt::Params::parse(&text)).err());
+    match within(length, 64, most, || model::coherence::Params::parse(&text)) {
+        Err(error) => is_one_line(Some(error)),
+        Ok(params) => has_few_cpus(&params.machine),
+    }
+    match within(length, 64, most, || rt::Params::parse(&text)) {
+        Err(error) => is_one_line(Some(error)),
+        Ok(params) => params.machines.iter().for_each(has_few_cpus),
+    }
     match within(length, 64, most, || replay::Params::parse(&text)) {
         Err(error) => is_one_line(Some(error)),
         Ok(replay::Params { rules, runs }) => {
@@ -27,6 +33,11 @@ pub fn params(text: &[u8]) {
             }
         }
     }
+}
+
+/// Few enough for a table of all of them.
+fn has_few_cpus(machine: &model::coherence::Machine) {
+    assert!((1..=1 << 15).contains(&machine.cpus()), "{machine:?}");
 }
 
 fn is_one_line(error: Option<impl ToString>) {
