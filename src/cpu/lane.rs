@@ -30,6 +30,24 @@ impl Lane {
         Self { index: cpus, spill: true }
     }
 
+    /// The lane with this number of an area with `cpus` CPU lanes; `None` if it has no such lane.
+    ///
+    /// ```
+    /// use corelocal::cpu::Lane;
+    /// assert_eq!(Lane::of_index(4, 4), Some(Lane::spill(4)));
+    /// assert_eq!(Lane::of_index(5, 4), None);
+    /// ```
+    #[inline]
+    pub const fn of_index(index: usize, cpus: u32) -> Option<Self> {
+        if index < cpus as usize {
+            Some(Self::of_cpu(CpuId::new(index as u32)))
+        } else if index == cpus as usize {
+            Some(Self::spill(cpus))
+        } else {
+            None
+        }
+    }
+
     /// The lane's number: the CPU's id, or the number of CPU lanes for the spill lane.
     #[inline]
     pub const fn index(self) -> usize {

@@ -51,6 +51,31 @@ macro_rules! over_lanes {
 }
 
 /// Every lane and its copy, the spill lane last. Made by [`PerCpuRef::iter`].
+///
+/// # Only the lanes that were used
+///
+/// No lane knows whether it was used: that would be one more store in every update. Where there are
+/// many CPUs and few of them update, and the walk is what has to be fast, mark a lane at its first
+/// update; [`fetch_add`](PerCpuRef::fetch_add) tells which it was.
+///
+/// ```
+/// use corelocal::bitmap::AtomicBitmap;
+/// use corelocal::{Lane, PerCpu, PerCpuCell};
+///
+/// let hits: PerCpu<PerCpuCell<u64>> = PerCpu::zeroed();
+/// let used = AtomicBitmap::new(hits.lanes());
+/// for _ in 0..100 {
+///     let (lane, before) = hits.fetch_add(1);
+///     if before == 0 {
+///         used.set(lane.index());
+///     }
+/// }
+/// let copy = |index| hits.lane(Lane::of_index(index, hits.cpus() as u32)?);
+/// assert_eq!(used.iter().filter_map(copy).map(PerCpuCell::load).sum::<u64>(), 100);
+/// ```
+///
+/// An update that is interrupted before it marks its lane is not in the walk yet, as one that comes
+/// just after it.
 #[derive(Clone)]
 #[must_use]
 pub struct Iter<'a, T, O = T> {

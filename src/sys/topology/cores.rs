@@ -4,6 +4,7 @@ use super::CPU_DIRECTORY;
 use super::files::Files;
 use super::issue::TopologyIssue;
 use crate::cpu::{CpuId, CpuMask};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A physical core. Core numbers repeat in each package, and on some machines in
@@ -43,6 +44,20 @@ impl Cores {
     /// The CPUs of `core`.
     pub(super) fn cpus(&self, core: CoreKey) -> CpuMask {
         self.keys.iter().filter(|(_, key)| *key == core).map(|(cpu, _)| *cpu).collect()
+    }
+
+    /// Each core with its CPUs, ascending by the lowest of them.
+    pub(super) fn all(&self) -> Vec<(CoreKey, CpuMask)> {
+        let mut all: Vec<(CoreKey, CpuMask)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for (cpu, key) in &self.keys {
+            let at = *places.entry(*key).or_insert_with(|| {
+                all.push((*key, CpuMask::new()));
+                all.len() - 1
+            });
+            all[at].1.insert(*cpu);
+        }
+        all
     }
 }
 

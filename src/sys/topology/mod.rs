@@ -220,6 +220,28 @@ impl Topology {
         self.read_cores().of(cpu)
     }
 
+    /// Every physical core and its CPUs, ascending by the lowest of them; empty where the system does
+    /// not say. CPUs that are not there at present have no core.
+    ///
+    /// Copies of a [`PerCpu`](crate::PerCpu) cannot be one a core: its threads run at the same time, and
+    /// a section is exact only against what runs on *its* CPU. Read them together instead:
+    ///
+    /// ```
+    /// use corelocal::{CpuId, PerCpu, PerCpuCell, Topology};
+    /// let hits: PerCpu<PerCpuCell<u64>> = PerCpu::zeroed();
+    /// hits.inc();
+    /// let copy = |cpu: CpuId| hits.get(cpu).map_or(0, PerCpuCell::load);
+    /// for (core, cpus) in Topology::current().cores() {
+    ///     println!("{core:?}: {}", cpus.iter().map(copy).sum::<u64>());
+    /// }
+    /// ```
+    ///
+    /// What is to be one a core, and is updated by atomics or under a lock, takes its place in this list
+    /// for its index.
+    pub fn cores(&self) -> Vec<(CoreKey, CpuMask)> {
+        self.read_cores().all()
+    }
+
     /// The CPUs of `cpu`'s physical core, itself among them; `None` as for
     /// [`core_of`](Self::core_of).
     pub fn smt_siblings(&self, cpu: CpuId) -> Option<CpuMask> {
