@@ -291,6 +291,19 @@ fn padded(size: usize, align: usize, odd_lines: bool) -> (usize, usize) {
 
 /// Where an area's memory went. All figures are of one moment, and not a snapshot while other
 /// threads allocate.
+///
+/// ```
+/// # use corelocal::{Area, PerCpuCell};
+/// let area = Area::builder().build()?;
+/// let empty = area.stats();
+/// assert_eq!((empty.live, empty.chunks), (0, 0));
+/// let counter = area.try_alloc_zeroed::<PerCpuCell<u64>>()?;
+/// let one = area.stats();
+/// assert_eq!((one.live, one.chunks), (8 * one.lanes, 1)); // 8 bytes a lane,
+/// assert!(one.reserved >= 64 * 1024 * one.lanes);         // in a chunk that others share
+/// # drop(counter);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct AreaStats {
@@ -352,6 +365,16 @@ impl Area {
     }
 
     /// An area with its own settings; see [`AreaBuilder`](super::AreaBuilder).
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuCell};
+    /// // A plug-in's objects: bounded, and counted apart.
+    /// let plugin = Area::builder().capacity(64 << 20).huge_pages(false).build()?;
+    /// let calls = plugin.try_alloc_zeroed::<PerCpuCell<u64>>()?;
+    /// calls.add(1);
+    /// assert!(plugin.stats().reserved <= 64 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn builder() -> super::AreaBuilder {
         super::AreaBuilder::new()
     }
@@ -373,12 +396,32 @@ impl Area {
     }
 
     /// Lanes of every object of this area: one for each CPU, and the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpu};
+    /// // What an object costs: its size, so many times.
+    /// let lanes = Area::global().lanes();
+    /// assert_eq!(PerCpu::new(|_| 0_u64).lanes(), lanes);
+    /// println!("8 KiB a CPU: {} KiB", 8 * lanes);
+    /// ```
     #[inline]
     pub fn lanes(&self) -> usize {
         self.inner().cpus() as usize + 1
     }
 
     /// Where the memory went. Reads every chunk's bitmap: 1 KiB a chunk.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuCell};
+    /// let area = Area::builder().build()?;
+    /// let counters = (0..100)
+    ///     .map(|_| area.try_alloc_zeroed::<PerCpuCell<u64>>())
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(area.stats().live, 100 * 8 * area.lanes());
+    /// drop(counters);
+    /// assert_eq!(area.stats().live, 0); // nothing leaks
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stats(&self) -> AreaStats {
         self.inner().stats()
     }

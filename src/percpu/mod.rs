@@ -110,6 +110,19 @@ impl<T> PerCpu<T> {
     /// # Errors
     ///
     /// [`AllocError`]; `init` was not called.
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpu};
+    /// use std::sync::Mutex;
+    ///
+    /// type Cache = PerCpu<Mutex<Vec<u64>>>;
+    /// /// Works without caches where there is no memory for them.
+    /// fn caches(wanted: bool) -> Result<Option<Cache>, AllocError> {
+    ///     wanted.then(|| PerCpu::try_new(|_| Mutex::new(Vec::with_capacity(64)))).transpose()
+    /// }
+    /// assert!(caches(true)?.is_some_and(|cache| cache.this().lock().unwrap().capacity() >= 64));
+    /// # Ok::<(), AllocError>(())
+    /// ```
     pub fn try_new(init: impl FnMut(Lane) -> T) -> Result<Self, AllocError> {
         Area::global().try_alloc(init)
     }
@@ -159,6 +172,14 @@ impl<T> PerCpu<T> {
     /// # Panics
     ///
     /// If there is no memory.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// // A counter for each of many things: 8 bytes a CPU, and none before it is used.
+    /// let hits: Vec<PerCpu<PerCpuCell<u64>>> = (0..1000).map(|_| PerCpu::zeroed()).collect();
+    /// hits[500].inc();
+    /// assert_eq!((hits[500].sum(), hits[501].sum()), (1, 0));
+    /// ```
     #[track_caller]
     pub fn zeroed() -> Self
     where
@@ -172,6 +193,18 @@ impl<T> PerCpu<T> {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpu};
+    /// const HUGE: usize = 1 << 45;
+    /// match PerCpu::<[u8; HUGE]>::try_zeroed() { // 32 TiB a CPU
+    ///     Err(error @ (AllocError::OutOfMemory { .. } | AllocError::CapacityOverflow { .. })) => {
+    ///         eprintln!("{error}"); // says what to do about it
+    ///     }
+    ///     Ok(_) => println!("what a machine"),
+    ///     Err(other) => panic!("{other}"),
+    /// }
+    /// ```
     pub fn try_zeroed() -> Result<Self, AllocError>
     where
         T: Zeroable,
@@ -205,6 +238,16 @@ impl<T> PerCpu<T> {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpu};
+    /// let mut squares = PerCpu::<usize>::try_new_uninit()?;
+    /// squares.iter_mut().for_each(|(lane, place)| drop(place.write(lane.index().pow(2))));
+    /// // SAFETY: `iter_mut` went through every lane.
+    /// let squares = unsafe { squares.assume_init() };
+    /// assert_eq!(*squares.spill(), squares.cpus().pow(2));
+    /// # Ok::<(), AllocError>(())
+    /// ```
     pub fn try_new_uninit() -> Result<PerCpu<MaybeUninit<T>>, AllocError> {
         Area::global().try_alloc_uninit()
     }
@@ -223,6 +266,18 @@ impl<T> PerCpu<MaybeUninit<T>> {
     /// # Safety
     ///
     /// The value in every lane is initialised, also the spill lane's.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PerCpu};
+    /// let mut names = PerCpu::<String>::new_uninit();
+    /// for (lane, place) in &mut names {
+    ///     place.write(format!("worker {}", lane.index()));
+    /// }
+    /// // SAFETY: the loop wrote every lane's value. (A lane left out would leak nothing before this call,
+    /// // and read garbage after it.)
+    /// let names = unsafe { names.assume_init() };
+    /// assert_eq!(names[CpuId::new(0)], "worker 0");
+    /// ```
     #[inline]
     pub unsafe fn assume_init(self) -> PerCpu<T> {
         let lane0 = core::mem::ManuallyDrop::new(self).lane0;
@@ -247,6 +302,16 @@ impl<T> PerCpu<T> {
     }
 
     /// A handle to share. Everything that a handle can do, the object can do too.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, PerCpuRef};
+    /// struct Connection<'a> { bytes: PerCpuRef<'a, PerCpuCell<u64>> } // one word, no reference count
+    ///
+    /// let bytes = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let connections = [1, 2].map(|_| Connection { bytes: bytes.as_ref() });
+    /// connections.iter().for_each(|connection| connection.bytes.add(1500));
+    /// assert_eq!(bytes.sum(), 3000);
+    /// ```
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
     pub fn as_ref(&self) -> PerCpuRef<'_, T> {
@@ -255,66 +320,161 @@ impl<T> PerCpu<T> {
     }
 
     /// CPU lanes of the object; see [`PerCpuRef::cpus`].
+    ///
+    /// ```
+    /// # use corelocal::{Lane, PerCpu};
+    /// let objects = PerCpu::new(|lane| lane);
+    /// assert_eq!(*objects.spill(), Lane::spill(objects.cpus() as u32));
+    /// ```
     #[inline]
     pub fn cpus(&self) -> usize {
         self.as_ref().cpus()
     }
 
     /// Lanes of the object, the spill lane included; see [`PerCpuRef::lanes`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let limits = PerCpu::new(|_| PerCpuCell::new(100_u64)); // a hundred for each
+    /// assert_eq!(limits.sum(), 100 * limits.lanes() as u64);
+    /// ```
     #[inline]
     pub fn lanes(&self) -> usize {
         self.as_ref().lanes()
     }
 
     /// The copy of `cpu`; see [`PerCpuRef::get`].
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PerCpu, PerCpuCell};
+    /// /// What a web page about one CPU shows; the number comes from outside.
+    /// fn page(hits: &PerCpu<PerCpuCell<u64>>, cpu: u32) -> Option<String> {
+    ///     hits.get(CpuId::new(cpu)).map(|cell| format!("{} hits", cell.load()))
+    /// }
+    /// let hits = PerCpu::zeroed();
+    /// assert_eq!(page(&hits, 0).as_deref(), Some("0 hits"));
+    /// assert_eq!(page(&hits, 4_000_000), None);
+    /// ```
     #[inline]
     pub fn get(&self, cpu: CpuId) -> Option<&T> {
         self.as_ref().get(cpu)
     }
 
     /// The copy in `lane`; see [`PerCpuRef::lane`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let (reads, bytes) = (PerCpu::<PerCpuCell<u64>>::zeroed(), PerCpu::<PerCpuCell<u64>>::zeroed());
+    /// let (lane, _) = reads.fetch_add(1);
+    /// // The lane of one object is one of any other in the same area.
+    /// assert!(bytes.lane(lane).is_some_and(|cell| cell.load() == 0));
+    /// ```
     #[inline]
     pub fn lane(&self, lane: Lane) -> Option<&T> {
         self.as_ref().lane(lane)
     }
 
     /// The copy in the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.inc();
+    /// // Where it is a large part of the sum, threads run without a CPU id, or were cut off again and again.
+    /// let lost_its_way = hits.spill().load() as f64 / hits.sum() as f64;
+    /// assert!((0.0..=1.0).contains(&lost_its_way));
+    /// ```
     #[inline]
     pub fn spill(&self) -> &T {
         self.as_ref().spill()
     }
 
     /// The copy of a CPU that this thread was on a moment ago; see [`PerCpuRef::this`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// // Values of one's own are shared ones: atomics, locks, or read only.
+    /// let last_seen = PerCpu::new(|_| AtomicU64::new(0));
+    /// last_seen.this().fetch_max(7, Ordering::Relaxed);
+    /// assert_eq!(last_seen.iter().map(|(_, seen)| seen.load(Ordering::Relaxed)).max(), Some(7));
+    /// ```
     #[inline]
     pub fn this(&self) -> &T {
         self.as_ref().this()
     }
 
     /// [`PerCpu::this`], and which lane it is.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// let names = PerCpu::new(|lane| format!("lane {}", lane.index()));
+    /// let (lane, name) = names.here(); // both of one moment, unlike two calls
+    /// assert_eq!(*name, format!("lane {}", lane.index()));
+    /// ```
     #[inline]
     pub fn here(&self) -> (Lane, &T) {
         self.as_ref().here()
     }
 
     /// The part that `field` names, in every lane; see [`PerCpuRef::at`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, field};
+    /// #[derive(Default)]
+    /// struct Queue { pushed: PerCpuCell<u64>, popped: PerCpuCell<u64> }
+    ///
+    /// let queues = PerCpu::new(|_| Queue::default());
+    /// queues.at(field!(Queue, pushed)).add(3);
+    /// queues.at(field!(Queue, popped)).add(1);
+    /// let waiting = queues.at(field!(Queue, pushed)).sum() - queues.at(field!(Queue, popped)).sum();
+    /// assert_eq!(waiting, 2);
+    /// ```
     #[inline]
     pub fn at<F>(&self, field: Field<T, F>) -> PerCpuRef<'_, F, T> {
         self.as_ref().at(field)
     }
 
     /// Every lane and its copy, the spill lane last.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.add(2);
+    /// let sum: u64 = hits.iter().map(|(_, cell)| cell.load()).sum();
+    /// assert_eq!(sum, hits.sum());
+    /// ```
     #[inline]
     pub fn iter(&self) -> Iter<'_, T> {
         self.as_ref().iter()
     }
 
     /// Every CPU and its copy, without the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, Topology};
+    /// let loads = PerCpu::new(|lane| lane.index() % 3);
+    /// let online = Topology::current().online();
+    /// let idle = loads.iter_cpus().find(|(cpu, load)| **load == 0 && online.contains(*cpu));
+    /// println!("a job for CPU {:?}", idle.map(|(cpu, _)| cpu));
+    /// assert!(idle.is_none_or(|(cpu, _)| cpu.index() % 3 == 0));
+    /// ```
     #[inline]
     pub fn iter_cpus(&self) -> IterCpus<'_, T> {
         self.as_ref().iter_cpus()
     }
 
     /// Every lane and its copy, to be changed.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// let mut totals = PerCpu::new(|_| 5_u64);
+    /// for (_, total) in totals.iter_mut() {
+    ///     *total = 0; // back to the start, while nobody else is there
+    /// }
+    /// assert!(totals.iter().all(|(_, total)| *total == 0));
+    /// ```
     #[inline]
     pub fn iter_mut(&mut self) -> IterMut<'_, T> {
         IterMut::new(self)
@@ -323,6 +483,16 @@ impl<T> PerCpu<T> {
 
 impl<T, const N: usize> PerCpu<[T; N]> {
     /// Element `i` in every lane; see [`PerCpuRef::index`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let by_status: PerCpu<[PerCpuCell<u64>; 6]> = PerCpu::zeroed(); // 1xx to 5xx
+    /// for status in [200, 204, 404] {
+    ///     by_status.index(status / 100).expect("a status of three digits").inc();
+    /// }
+    /// assert_eq!(by_status.index(2).map(|class| class.sum()), Some(2));
+    /// assert!(by_status.index(9).is_none());
+    /// ```
     #[inline]
     pub fn index(&self, i: usize) -> Option<PerCpuRef<'_, T, [T; N]>> {
         self.as_ref().index(i)
