@@ -270,7 +270,7 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     /// The part that `field` names, in every lane. See [`field!`](crate::field!).
     ///
     /// ```
-    /// # use corelocal::{PerCpu, PerCpuCell, PerCpuRef, counters, field};
+    /// # use corelocal::{PerCpu, PerCpuRef, bytemuck, counters, field};
     /// counters! { struct Disk { reads: u64, writes: u64 } }
     /// struct Device { name: String, disk: Disk }
     ///
@@ -278,7 +278,6 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     /// let disk: PerCpuRef<'_, Disk, Device> = devices.as_ref().at(field!(Device, disk));
     /// disk.at(Disk::WRITES).add(4); // parts of parts
     /// assert_eq!((disk.snapshot().writes, devices.this().name.as_str()), (4, "sda"));
-    /// # use corelocal::bytemuck;
     /// ```
     #[inline]
     pub fn at<F>(self, field: Field<T, F>) -> PerCpuRef<'a, F, O> {

@@ -76,6 +76,18 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// [`OrderError`] if the order is empty, names a CPU twice or an impossible one, or if there is
     /// no memory.
+    ///
+    /// ```
+    /// # use corelocal::{ByCpu, CpuId, PriorityVec};
+    /// use corelocal::priority::OrderError;
+    ///
+    /// // The two threads of each core side by side.
+    /// let order = [0, 4, 1, 5, 2, 6, 3, 7].map(CpuId::new);
+    /// let vector: PriorityVec = PriorityVec::try_new(order)?;
+    /// assert_eq!(vector.cpus().to_string(), "0-7");
+    /// assert_eq!(PriorityVec::<ByCpu>::try_new([] as [CpuId; 0]).err(), Some(OrderError::Empty));
+    /// # Ok::<(), OrderError>(())
+    /// ```
     pub fn try_new(order: impl IntoIterator<Item: Borrow<CpuId>>) -> Result<Self, OrderError> {
         const { assert!(LEVELS >= 2 && LEVELS <= 127, "a vector has 2 to 127 levels") };
         let mut ids = Vec::new();
@@ -96,6 +108,14 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// # Errors
     ///
     /// As there.
+    ///
+    /// ```
+    /// # use corelocal::{CpuMask, PriorityVec};
+    /// let allowed: CpuMask = "0-3,8".parse()?; // of a container
+    /// let vector: PriorityVec = PriorityVec::with_order(&allowed)?;
+    /// assert_eq!(vector.cpus(), allowed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_order(order: impl IntoIterator<Item: Borrow<CpuId>>) -> Result<Self, OrderError> {
         Self::try_new(order)
     }
@@ -161,6 +181,23 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// Allocates if `found` has no room for the vector's ids: give it some once
     /// ([`CpuMask::with_bound`]).
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new((0..8).map(CpuId::new))?;
+    /// let mut slots = (0..8)
+    ///     .map(|cpu| PriorityVec::claim(&vector, CpuId::new(cpu)))
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// slots.iter_mut().try_for_each(|slot| slot.set(Priority::rt(30)))?;
+    /// slots[6].set(Priority::rt(10))?;
+    ///
+    /// let mut found = CpuMask::with_bound(8); // kept: no allocation in a search
+    /// let pinned: CpuMask = "0-5".parse()?;
+    /// assert_eq!(vector.find(Priority::rt(40), &pinned, &mut found), Some(Priority::rt(30)));
+    /// assert_eq!(found.to_string(), "0-5"); // CPU 6 is lower, and not allowed
+    /// assert_eq!(vector.find(Priority::rt(30), &pinned, &mut found), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn find(
         &self,
@@ -180,6 +217,15 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// # Errors
     ///
     /// [`AllocError`] if there is no memory.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new((0..480).map(CpuId::new))?;
+    /// let affinity: CpuMask = "16-19".parse()?;
+    /// let mine = PriorityVec::among(&vector, &affinity)?; // anew whenever the affinity changes
+    /// assert_eq!(mine.find(Priority::rt(5), &mut CpuMask::with_bound(480)), None); // all are INVALID
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn among<P: Deref<Target = Self>>(
         this: P,
         allowed: &CpuMask,
@@ -280,6 +326,14 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     }
 
     /// The CPUs that it was made with, in a new mask.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new([7, 2, 3].map(CpuId::new))?;
+    /// let slots = vector.cpus().iter().map(|cpu| PriorityVec::claim(&vector, cpu));
+    /// assert_eq!(slots.collect::<Result<Vec<_>, _>>()?.len(), 3); // all of them
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cpus(&self) -> CpuMask {
         self.table.registry().cpus()
     }
@@ -324,8 +378,46 @@ impl<L: Layout, const LEVELS: usize, W: Words> fmt::Debug for PriorityVec<L, LEV
 }
 
 /// Whether a CPU suits a task: a function of the CPU, or a mask. For [`PriorityVec::find_fit`].
+///
+/// ```
+/// use corelocal::priority::Fits;
+/// use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+///
+/// /// Big enough for a task.
+/// struct Capacity<'a> { of: &'a [u32], wanted: u32 }
+/// impl Capacity<'_> {
+///     fn on(&self, cpu: CpuId) -> bool {
+///         self.of[cpu.index()] >= self.wanted
+///     }
+/// }
+/// fn place(vector: &PriorityVec, fits: impl Fits) -> String {
+///     let mut found = CpuMask::new();
+///     vector.find_fit(Priority::rt(1), &CpuMask::first_cpus(2), fits, &mut found);
+///     found.to_string()
+/// }
+/// let vector: PriorityVec = PriorityVec::try_new((0..2).map(CpuId::new))?;
+/// let mut slots = [0, 1].map(|cpu| PriorityVec::claim(&vector, CpuId::new(cpu)).unwrap());
+/// slots.iter_mut().try_for_each(|slot| slot.set(Priority::NORMAL))?;
+/// let big = Capacity { of: &[512, 1024], wanted: 800 };
+/// assert_eq!(place(&vector, |cpu| big.on(cpu)), "1"); // a function,
+/// assert_eq!(place(&vector, &"0".parse::<CpuMask>()?), "0"); // or a mask
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Fits {
     /// Whether `cpu` does.
+    ///
+    /// ```
+    /// use corelocal::priority::Fits;
+    /// use corelocal::{CpuId, CpuMask};
+    ///
+    /// fn fitting(cpus: &CpuMask, mut fits: impl Fits) -> usize {
+    ///     cpus.iter().filter(|cpu| fits.fits(*cpu)).count()
+    /// }
+    /// let big: CpuMask = "4-7".parse()?;
+    /// assert_eq!(fitting(&CpuMask::first_cpus(6), &big), 2);
+    /// assert_eq!(fitting(&CpuMask::first_cpus(6), |cpu: CpuId| cpu.get() % 2 == 0), 3);
+    /// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+    /// ```
     fn fits(&mut self, cpu: CpuId) -> bool;
 }
 
@@ -343,6 +435,16 @@ impl Fits for &CpuMask {
 
 /// Cache lines of a vector, each of [`CACHE_LINE`] bytes, from [`PriorityVec::footprint`]; a line
 /// that holds several parts is counted at the first of them.
+///
+/// ```
+/// # use corelocal::{CpuId, Packed, PriorityVec};
+/// let vector: PriorityVec<Packed> = PriorityVec::try_new((0..64).map(CpuId::new))?;
+/// let footprint = vector.footprint();
+/// // 101 levels of a count and a pointer to a mask; the masks, on the heap, take more.
+/// assert!(footprint.structure >= 101 * 16 / corelocal::CACHE_LINE);
+/// assert!(footprint.masks > footprint.structure);
+/// # Ok::<(), corelocal::priority::OrderError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Footprint {
@@ -377,6 +479,14 @@ impl Footprint {
     }
 
     /// All of them. Times [`CACHE_LINE`], it is bytes.
+    ///
+    /// ```
+    /// # use corelocal::{CACHE_LINE, CpuId, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new((0..480).map(CpuId::new))?;
+    /// let bytes = vector.footprint().lines() * CACHE_LINE;
+    /// assert!(bytes < 16 * 1024, "stays in a first-level cache");
+    /// # Ok::<(), corelocal::priority::OrderError>(())
+    /// ```
     pub fn lines(&self) -> usize {
         self.structure + self.masks + self.current + self.bookkeeping
     }

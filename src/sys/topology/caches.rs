@@ -13,6 +13,17 @@ const MAX_CACHES: usize = 16;
 ///
 /// Often finer than a node: one memory node can have several such caches, and a
 /// line that stays within one moves several times faster.
+///
+/// ```
+/// use corelocal::sys::topology::{CacheDomain, Topology};
+///
+/// /// Workers that hand work to each other, a group for each cache.
+/// fn groups(caches: &[CacheDomain]) -> Vec<String> {
+///     caches.iter().map(|cache| format!("L{}: CPUs {}", cache.level(), cache.cpus())).collect()
+/// }
+/// let caches = Topology::current().llc_domains();
+/// assert_eq!(groups(caches).len(), caches.len());
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheDomain {
     index: usize,
@@ -23,16 +34,43 @@ pub struct CacheDomain {
 impl CacheDomain {
     /// Its number among the machine's domains, counted from 0 in the order of
     /// their lowest CPUs.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// let mut load = vec![0; machine.llc_domains().len()]; // by cache
+    /// if let Some(cache) = machine.possible().first().and_then(|cpu| machine.llc_of(cpu)) {
+    ///     load[cache.index()] += 1;
+    /// }
+    /// assert!(load.iter().sum::<i32>() <= 1);
+    /// ```
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// The level of the shared cache: 3 for an L3.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// // Small machines share a second level, large ones a third.
+    /// let levels: Vec<u32> = Topology::current().llc_domains().iter().map(|cache| cache.level()).collect();
+    /// println!("{levels:?}");
+    /// assert!(levels.iter().all(|level| *level >= 1));
+    /// ```
     pub fn level(&self) -> u32 {
         self.level
     }
 
     /// The CPUs that share it.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// // No CPU has two last-level caches.
+    /// let caches = Topology::current().llc_domains();
+    /// for (index, cache) in caches.iter().enumerate() {
+    ///     assert!(caches[..index].iter().all(|other| other.cpus().is_disjoint(cache.cpus())));
+    /// }
+    /// ```
     pub fn cpus(&self) -> &CpuMask {
         &self.cpus
     }

@@ -8,6 +8,17 @@ use std::path::Path;
 
 /// A physical core. Core numbers repeat in each package, and on some machines in
 /// each die, so that only the three together name one.
+///
+/// ```
+/// use corelocal::Topology;
+/// use corelocal::sys::topology::CoreKey;
+/// use std::collections::BTreeSet;
+///
+/// // Physical cores: what compute-bound threads should be counted by.
+/// let machine = Topology::current();
+/// let cores: BTreeSet<CoreKey> = machine.online().iter().filter_map(|cpu| machine.core_of(cpu)).collect();
+/// assert!(cores.len() <= machine.online().len());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub struct CoreKey {
