@@ -10,6 +10,11 @@ use alloc::vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
+mod error;
+mod merge;
+
+pub use error::{QuantileError, SnapshotError};
+
 /// How many values a histogram had in each bucket.
 ///
 /// Plain numbers, which nobody changes. Made by
@@ -320,80 +325,6 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
             (end, so_far)
         })
     }
-
-    /// Adds the counts of `other`, of another histogram or another process.
-    ///
-    /// # Errors
-    ///
-    /// [`SnapshotError`], with nothing changed: the buckets end elsewhere, or there are 2^64 values
-    /// or more together.
-    ///
-    /// ```
-    /// # use corelocal::PerCpuHistogram;
-    /// use corelocal::histogram::{Fixed, SnapshotError};
-    ///
-    /// let of = |bounds: &[u64]| PerCpuHistogram::<3, _>::new(Fixed::try_new(bounds).unwrap()).snapshot();
-    /// let mut all = of(&[5, 50]);
-    /// all.merge(&of(&[5, 50]))?;
-    /// let refused = all.merge(&of(&[5, 60])); // of a process with another configuration
-    /// assert_eq!(refused, Err(SnapshotError::OtherBuckets { bucket: 1, here: 50, there: 60 }));
-    /// # Ok::<(), SnapshotError>(())
-    /// ```
-    pub fn merge(&mut self, other: &Self) -> Result<(), SnapshotError> {
-        self.same_buckets(other)?;
-        if self.total() + other.total() > u128::from(u64::MAX) {
-            return Err(SnapshotError::TooMany);
-        }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        self.sum = self.sum.zip(other.sum).map(|(sum, more)| sum.wrapping_add(more));
-        Ok(())
-    }
-
-    /// What came since `earlier`, a snapshot of the same histogram.
-    ///
-    /// # Errors
-    ///
-    /// [`SnapshotError`]: the buckets end elsewhere, or one of them had more values earlier.
-    ///
-    /// ```
-    /// # use corelocal::PerCpuHistogram;
-    /// use corelocal::histogram::LogLinear;
-    ///
-    /// let latency = PerCpuHistogram::<224>::new(LogLinear);
-    /// latency.record_n(10, 1000);
-    /// let minute_ago = latency.snapshot();
-    /// latency.record(5000);
-    /// let last_minute = latency.snapshot().since(&minute_ago)?;
-    /// assert_eq!(last_minute.count(), 1); // not lost among the thousand
-    /// # Ok::<(), corelocal::histogram::SnapshotError>(())
-    /// ```
-    pub fn since(&self, earlier: &Self) -> Result<Self, SnapshotError> {
-        self.same_buckets(earlier)?;
-        let mut rest = self.clone();
-        for (bucket, (count, before)) in rest.counts.iter_mut().zip(&earlier.counts).enumerate() {
-            let (now, before) = (*count, *before);
-            let left = now.checked_sub(before);
-            *count = left.ok_or(SnapshotError::NotEarlier { bucket, before, now })?;
-        }
-        rest.sum = self.sum.zip(earlier.sum).map(|(sum, before)| sum.wrapping_sub(before));
-        Ok(rest)
-    }
-
-    fn same_buckets(&self, other: &Self) -> Result<(), SnapshotError> {
-        if self.buckets == other.buckets {
-            return Ok(());
-        }
-        let ends = self.iter().zip(other.iter()).map(|((here, _), (there, _))| (here, there));
-        let differs = ends.enumerate().find(|(_, (here, there))| here != there);
-        match differs {
-            Some((bucket, (here, there))) => {
-                Err(SnapshotError::OtherBuckets { bucket, here, there })
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 impl<const N: usize, B: Buckets<N>> fmt::Debug for HistogramSnapshot<N, B> {
@@ -405,100 +336,3 @@ impl<const N: usize, B: Buckets<N>> fmt::Debug for HistogramSnapshot<N, B> {
             .finish_non_exhaustive()
     }
 }
-
-/// Two snapshots cannot be added, or subtracted.
-///
-/// ```
-/// # use corelocal::PerCpuHistogram;
-/// use corelocal::histogram::{LogLinear, SnapshotError};
-///
-/// let latency = PerCpuHistogram::<224>::new(LogLinear);
-/// let first = latency.snapshot();
-/// latency.record(3);
-/// let error = first.since(&latency.snapshot()).unwrap_err(); // the wrong way round
-/// assert_eq!(error, SnapshotError::NotEarlier { bucket: 3, before: 1, now: 0 });
-/// assert!(latency.snapshot().since(&first).is_ok());
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// They are of histograms with different bounds.
-    OtherBuckets {
-        /// The first bucket that differs, from 0.
-        bucket: usize,
-        /// Its largest value in the snapshot that was called.
-        here: u64,
-        /// Its largest value in the other one.
-        there: u64,
-    },
-    /// Together they have 2^64 values or more.
-    TooMany,
-    /// The one that should be the earlier one has more values in a bucket.
-    NotEarlier {
-        /// The first such bucket, from 0.
-        bucket: usize,
-        /// Its count in what should be the earlier one.
-        before: u64,
-        /// Its count in the other one.
-        now: u64,
-    },
-}
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::OtherBuckets { bucket, here, there } => write!(
-                f,
-                "bucket {bucket} ends at {here} here and at {there} there; only snapshots with the \
-                 same bounds can be added"
-            ),
-            Self::TooMany => f.write_str("there are 2^64 values or more; add fewer snapshots"),
-            Self::NotEarlier { bucket, before, now } => write!(
-                f,
-                "bucket {bucket} has {now} values and had {before}; subtract the earlier snapshot \
-                 of the same histogram"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for SnapshotError {}
-
-/// There is no such quantile.
-///
-/// ```
-/// # use corelocal::PerCpuHistogram;
-/// use corelocal::histogram::{LogLinear, QuantileError};
-///
-/// let latency = PerCpuHistogram::<224>::new(LogLinear);
-/// let shown = |share: f64| match latency.snapshot().quantile(share) {
-///     Ok(range) => range.end().to_string(),
-///     Err(QuantileError::Empty) => String::from("-"), // nothing came yet
-///     Err(error) => error.to_string(),
-/// };
-/// assert_eq!(shown(0.99), "-");
-/// latency.record(7);
-/// assert_eq!(shown(0.99), "7");
-/// assert!(shown(99.0).contains("99"));
-/// ```
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum QuantileError {
-    /// This is not a number from 0 to 1.
-    NotAShare(f64),
-    /// There are no values.
-    Empty,
-}
-
-impl fmt::Display for QuantileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NotAShare(q) => {
-                write!(f, "{q} is not a share; a quantile is from 0 to 1, the 99th percentile 0.99")
-            }
-            Self::Empty => f.write_str("no values were recorded; record one first"),
-        }
-    }
-}
-
-impl core::error::Error for QuantileError {}

@@ -10,6 +10,10 @@ use crate::sync::{Arc, AtomicPtr, AtomicUsize, Ordering};
 use core::fmt;
 use core::ptr::{self, NonNull};
 
+mod stats;
+
+pub use stats::AreaStats;
+
 /// How an area was built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Config {
@@ -242,23 +246,6 @@ impl Inner {
             }
         }
     }
-
-    /// Bytes and chunks, counted now.
-    pub(super) fn stats(&self) -> AreaStats {
-        let lanes = self.cpus() as usize + 1;
-        let (mut chunks, mut live) = (0, 0);
-        for pool in [&self.small, &self.second] {
-            pool.for_each(|_, chunk| {
-                chunks += 1;
-                live += chunk.taken() * pool.granule();
-            });
-        }
-        // Relaxed, both: statistics.
-        let own = self.own.load(Ordering::Relaxed);
-        let reserved = self.reserved.load(Ordering::Relaxed);
-        let bookkeeping = chunks * (super::pool::RECORD_BYTES + super::stride::DEAD_PAGE);
-        AreaStats { lanes, chunks, reserved, live: (live + own) * lanes, bookkeeping }
-    }
 }
 
 impl Drop for Inner {
@@ -287,37 +274,6 @@ fn padded(size: usize, align: usize, odd_lines: bool) -> (usize, usize) {
     let lines = size.div_ceil(SMALL_ALIGN);
     let odd = if odd_lines && lines > 1 { lines | 1 } else { lines };
     (odd * SMALL_ALIGN, SMALL_ALIGN)
-}
-
-/// Where an area's memory went. All figures are of one moment, and not a snapshot while other
-/// threads allocate.
-///
-/// ```
-/// # use corelocal::{Area, PerCpuCell};
-/// let area = Area::builder().build()?;
-/// let empty = area.stats();
-/// assert_eq!((empty.live, empty.chunks), (0, 0));
-/// let counter = area.try_alloc_zeroed::<PerCpuCell<u64>>()?;
-/// let one = area.stats();
-/// assert_eq!((one.live, one.chunks), (8 * one.lanes, 1)); // 8 bytes a lane,
-/// assert!(one.reserved >= 64 * 1024 * one.lanes);         // in a chunk that others share
-/// # drop(counter);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct AreaStats {
-    /// Lanes of every object: one for each CPU, and the spill lane.
-    pub lanes: usize,
-    /// Chunks that are mapped now.
-    pub chunks: usize,
-    /// Bytes of address space that are reserved now, dead pages and headers included. Memory is
-    /// charged only for pages that were written.
-    pub reserved: usize,
-    /// Bytes of living objects, in all lanes, rounding included.
-    pub live: usize,
-    /// Bytes of the records that describe the chunks.
-    pub bookkeeping: usize,
 }
 
 /// Reserved address space that per-CPU objects are allocated from.

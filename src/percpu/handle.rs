@@ -175,7 +175,8 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
         unsafe { self.at_index(self.cpus()) }
     }
 
-    /// The copy of a CPU that this thread was on a moment ago.
+    /// The copy of a CPU that this thread was on a moment ago; where the CPU is not known, one by
+    /// thread, and the spill lane's where the object has no lane for it. Wait-free.
     ///
     /// A hint: the thread may be moved before the reference is used, and another thread may use
     /// the same copy at the same time. That is why it is a `&T`.

@@ -1,14 +1,11 @@
-//! Updates of cells, through handles. Written once, for [`PerCpuRef`]; the others forward.
+//! Updates of cells, through handles. Written once, for [`PerCpuRef`]; the others forward (`forward`).
 //!
 //! What an update does is `sys::rseq`'s business: a section on this CPU's copy, or an atomic on the
 //! copy of the lane that `sys::rseq` chose. No atomic ever stores to the copy of a CPU whose sections
 //! store to it.
 
-use super::PerCpu;
 use super::cell::{Number, PerCpuCell, Word};
 use super::handle::PerCpuRef;
-#[cfg(not(corelocal_loom))]
-use super::statics::PerCpuStatic;
 use super::stride::StrideOf;
 use crate::cpu::{CpuId, Lane};
 use crate::error::Moved;
@@ -280,76 +277,3 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
         self.iter().fold(W::ZERO, |sum, (_, cell)| sum.plus(cell.load()))
     }
 }
-
-/// Gives a type that leads to a `PerCpuRef` the operations on cells.
-macro_rules! forward {
-    ([$($generics:tt)*] $name:ident<$cell:ty>) => {
-        /// Updates of this CPU's copy. See the operation of the same name of [`PerCpuRef`].
-        impl<$($generics)* W: Word> $name<$cell> {
-            /// See [`PerCpuRef::swap`].
-            #[inline]
-            pub fn swap(&self, new: W) -> (Lane, W) {
-                self.as_ref().swap(new)
-            }
-
-            /// See [`PerCpuRef::compare_exchange`].
-            #[inline]
-            pub fn compare_exchange(&self, current: W, new: W) -> (Lane, Result<W, W>) {
-                self.as_ref().compare_exchange(current, new)
-            }
-        }
-
-        /// Arithmetic on this CPU's copy. See the operation of the same name of [`PerCpuRef`].
-        impl<$($generics)* W: Number> $name<$cell> {
-            /// See [`PerCpuRef::add`].
-            #[inline]
-            pub fn add(&self, value: W) {
-                self.as_ref().add(value);
-            }
-
-            /// See [`PerCpuRef::sub`].
-            #[inline]
-            pub fn sub(&self, value: W) {
-                self.as_ref().sub(value);
-            }
-
-            /// See [`PerCpuRef::inc`].
-            #[inline]
-            pub fn inc(&self) {
-                self.as_ref().inc();
-            }
-
-            /// See [`PerCpuRef::dec`].
-            #[inline]
-            pub fn dec(&self) {
-                self.as_ref().dec();
-            }
-
-            /// See [`PerCpuRef::fetch_add`].
-            #[inline]
-            pub fn fetch_add(&self, value: W) -> (Lane, W) {
-                self.as_ref().fetch_add(value)
-            }
-
-            /// See [`PerCpuRef::add_on`].
-            ///
-            /// # Errors
-            ///
-            /// [`Moved`].
-            #[inline]
-            pub fn add_on(&self, cpu: CpuId, value: W) -> Result<(), Moved> {
-                self.as_ref().add_on(cpu, value)
-            }
-
-            /// See [`PerCpuRef::sum`].
-            #[inline]
-            pub fn sum(&self) -> W {
-                self.as_ref().sum()
-            }
-        }
-    };
-}
-
-forward!([] PerCpu<PerCpuCell<W>>);
-#[cfg(not(corelocal_loom))]
-forward!([] PerCpuStatic<PerCpuCell<W>>);

@@ -80,10 +80,9 @@ impl core::error::Error for BuildError {
 ///
 /// let connections = PerCpuPool::builder(String::new).capacity(2).build()?;
 /// let in_use = [connections.get(), connections.get()];
-/// let refused = connections.try_get().unwrap_err();
+/// let refused: Exhausted = connections.try_get().unwrap_err();
 /// assert_eq!(refused.capacity, 2); // say "busy" now, instead of opening a third one
 /// drop(in_use);
-/// # let Exhausted { .. } = refused;
 /// # Ok::<(), corelocal::pool::BuildError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,7 +113,7 @@ impl core::error::Error for Exhausted {}
 /// let files: PerCpuPool<File> = PerCpuPool::new(|| unreachable!("opened below"));
 /// match files.try_get_or_else(|| File::open("/no/such/file")) {
 ///     Err(GetError::Make(error)) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound),
-///     Err(GetError::Exhausted(full)) => eprintln!("{full}"), // try again when one came back
+///     Err(full) => eprintln!("{full}"), // try again when one came back
 ///     Ok(_) => unreachable!("there is none"),
 /// }
 /// ```

@@ -28,7 +28,7 @@ pub trait Layout: sealed::Sealed + 'static {
     /// use corelocal::priority::{ByCpu, Layout, Packed, Padded, Split};
     ///
     /// // The head of a table.
-    /// let names = [Packed::NAME, Padded::NAME, Split::NAME, ByCpu::<64>::NAME];
+    /// let names = [Packed::NAME, Padded::NAME, <Split>::NAME, <ByCpu>::NAME];
     /// assert_eq!(names, ["Packed", "Padded", "Split", "ByCpu"]);
     /// ```
     const NAME: &'static str;

@@ -3,11 +3,12 @@
 use super::among::Among;
 use super::by_cpu::ByCpu;
 use super::error::{ClaimError, OrderError};
+use super::fits::Fits;
+use super::footprint::Footprint;
 use super::slot::CpuSlot;
-use super::table::{Field, Layout, Part, Table};
+use super::table::{Field, Layout, Table};
 use super::value::Priority;
 use super::word::{Atomic, Words};
-use crate::cacheline::CACHE_LINE;
 use crate::cpu::{CpuId, CpuMask, MAX_PARSED_ID};
 use crate::error::AllocError;
 use alloc::vec::Vec;
@@ -330,8 +331,9 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// ```
     /// # use corelocal::{CpuId, PriorityVec};
     /// let vector: PriorityVec = PriorityVec::try_new([7, 2, 3].map(CpuId::new))?;
-    /// let slots = vector.cpus().iter().map(|cpu| PriorityVec::claim(&vector, cpu));
-    /// assert_eq!(slots.collect::<Result<Vec<_>, _>>()?.len(), 3); // all of them
+    /// let all = vector.cpus(); // a run queue for each
+    /// let slots = all.iter().map(|cpu| PriorityVec::claim(&vector, cpu));
+    /// assert_eq!(slots.collect::<Result<Vec<_>, _>>()?.len(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cpus(&self) -> CpuMask {
@@ -374,120 +376,5 @@ impl<L: Layout, const LEVELS: usize, W: Words> fmt::Debug for PriorityVec<L, LEV
             .field("cpus", &registry.len())
             .field("claimed", &registry.claims())
             .finish()
-    }
-}
-
-/// Whether a CPU suits a task: a function of the CPU, or a mask. For [`PriorityVec::find_fit`].
-///
-/// ```
-/// use corelocal::priority::Fits;
-/// use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
-///
-/// /// Big enough for a task.
-/// struct Capacity<'a> { of: &'a [u32], wanted: u32 }
-/// impl Capacity<'_> {
-///     fn on(&self, cpu: CpuId) -> bool {
-///         self.of[cpu.index()] >= self.wanted
-///     }
-/// }
-/// fn place(vector: &PriorityVec, fits: impl Fits) -> String {
-///     let mut found = CpuMask::new();
-///     vector.find_fit(Priority::rt(1), &CpuMask::first_cpus(2), fits, &mut found);
-///     found.to_string()
-/// }
-/// let vector: PriorityVec = PriorityVec::try_new((0..2).map(CpuId::new))?;
-/// let mut slots = [0, 1].map(|cpu| PriorityVec::claim(&vector, CpuId::new(cpu)).unwrap());
-/// slots.iter_mut().try_for_each(|slot| slot.set(Priority::NORMAL))?;
-/// let big = Capacity { of: &[512, 1024], wanted: 800 };
-/// assert_eq!(place(&vector, |cpu| big.on(cpu)), "1"); // a function,
-/// assert_eq!(place(&vector, &"0".parse::<CpuMask>()?), "0"); // or a mask
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait Fits {
-    /// Whether `cpu` does.
-    ///
-    /// ```
-    /// use corelocal::priority::Fits;
-    /// use corelocal::{CpuId, CpuMask};
-    ///
-    /// fn fitting(cpus: &CpuMask, mut fits: impl Fits) -> usize {
-    ///     cpus.iter().filter(|cpu| fits.fits(*cpu)).count()
-    /// }
-    /// let big: CpuMask = "4-7".parse()?;
-    /// assert_eq!(fitting(&CpuMask::first_cpus(6), &big), 2);
-    /// assert_eq!(fitting(&CpuMask::first_cpus(6), |cpu: CpuId| cpu.get() % 2 == 0), 3);
-    /// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
-    /// ```
-    fn fits(&mut self, cpu: CpuId) -> bool;
-}
-
-impl<F: FnMut(CpuId) -> bool> Fits for F {
-    fn fits(&mut self, cpu: CpuId) -> bool {
-        self(cpu)
-    }
-}
-
-impl Fits for &CpuMask {
-    fn fits(&mut self, cpu: CpuId) -> bool {
-        self.contains(cpu)
-    }
-}
-
-/// Cache lines of a vector, each of [`CACHE_LINE`] bytes, from [`PriorityVec::footprint`]; a line
-/// that holds several parts is counted at the first of them.
-///
-/// ```
-/// # use corelocal::{CpuId, Packed, PriorityVec};
-/// let vector: PriorityVec<Packed> = PriorityVec::try_new((0..64).map(CpuId::new))?;
-/// let footprint = vector.footprint();
-/// // 101 levels of a count and a pointer to a mask; the masks, on the heap, take more.
-/// assert!(footprint.structure >= 101 * 16 / corelocal::CACHE_LINE);
-/// assert!(footprint.masks > footprint.structure);
-/// # Ok::<(), corelocal::priority::OrderError>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Footprint {
-    /// Of the structure: counts, and pointers to masks. None for [`ByCpu`].
-    pub structure: usize,
-    /// Of masks, or of lanes.
-    pub masks: usize,
-    /// Of the CPUs' own levels, where they are kept apart.
-    pub current: usize,
-    /// Of what says where CPUs are and which are claimed. Searches may read it, nobody but
-    /// claims writes it.
-    pub bookkeeping: usize,
-}
-
-impl Footprint {
-    fn of(fields: &[Field]) -> Self {
-        let mut lines = Vec::new();
-        for field in fields {
-            let first = field.address / CACHE_LINE;
-            let end = (field.address + field.bytes).div_ceil(CACHE_LINE);
-            lines.extend((first..end).map(|line| (line, field.part)));
-        }
-        lines.sort_unstable();
-        lines.dedup_by_key(|(line, _)| *line);
-        let of = |wanted| lines.iter().filter(|(_, part)| *part == wanted).count();
-        Self {
-            structure: of(Part::Structure),
-            masks: of(Part::Masks),
-            current: of(Part::Current),
-            bookkeeping: of(Part::Bookkeeping),
-        }
-    }
-
-    /// All of them. Times [`CACHE_LINE`], it is bytes.
-    ///
-    /// ```
-    /// # use corelocal::{CACHE_LINE, CpuId, PriorityVec};
-    /// let vector: PriorityVec = PriorityVec::try_new((0..480).map(CpuId::new))?;
-    /// let bytes = vector.footprint().lines() * CACHE_LINE;
-    /// assert!(bytes < 16 * 1024, "stays in a first-level cache");
-    /// # Ok::<(), corelocal::priority::OrderError>(())
-    /// ```
-    pub fn lines(&self) -> usize {
-        self.structure + self.masks + self.current + self.bookkeeping
     }
 }

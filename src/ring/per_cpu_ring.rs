@@ -3,6 +3,7 @@
 use super::lanes::{self, Lanes, RECORDS};
 use super::reader::Reader;
 use super::record;
+use super::stats::LaneStats;
 use super::{ReaderExists, RingError, WriteError};
 use crate::cpu::{CpuId, Lane};
 use crate::field;
@@ -76,28 +77,6 @@ pub struct PerCpuRing {
     anchors: PerCpu<lanes::Lane>,
     /// Owns the bytes.
     _bytes: PerCpuBytes,
-}
-
-/// What happened in one lane; see [`PerCpuRing::stats`].
-///
-/// ```
-/// use corelocal::{PerCpuRing, ring::LaneStats};
-///
-/// let ring = PerCpuRing::new(4096);
-/// ring.write(b"event").unwrap();
-/// let waiting: u64 =
-///     ring.stats().map(|(_, LaneStats { written, read, .. })| written - read).sum();
-/// assert_eq!(waiting, 1);
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct LaneStats {
-    /// Records written.
-    pub written: u64,
-    /// Of these, records that were read, and whose space was given back.
-    pub read: u64,
-    /// Records that were dropped by threads of this CPU.
-    pub dropped: u64,
 }
 
 impl PerCpuRing {

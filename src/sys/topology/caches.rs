@@ -1,6 +1,7 @@
 //! Which CPUs share their last-level cache, and how large a line is.
 
 use super::CPU_DIRECTORY;
+use super::Topology;
 use super::files::Files;
 use super::issue::{TopologyIssue, TopologyIssueKind};
 use crate::cpu::{CpuId, CpuMask};
@@ -73,6 +74,54 @@ impl CacheDomain {
     /// ```
     pub fn cpus(&self) -> &CpuMask {
         &self.cpus
+    }
+}
+
+/// Which CPUs share a cache.
+impl Topology {
+    /// The CPUs that share `cpu`'s last-level cache; `None` where the system does not
+    /// say, or has no such CPU at present.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, Topology};
+    /// let machine = Topology::current();
+    /// /// Whether a line goes from one to the other without leaving a cache.
+    /// let is_near = |a: CpuId, b: CpuId| machine.llc_of(a).is_some_and(|cache| cache.cpus().contains(b));
+    /// let near = machine.possible().iter().filter(|cpu| is_near(*cpu, *cpu)).count();
+    /// assert!(near <= machine.possible().len());
+    /// ```
+    pub fn llc_of(&self, cpu: CpuId) -> Option<&CacheDomain> {
+        self.read_caches().of(cpu)
+    }
+
+    /// All last-level caches; empty where the system does not say.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// // A shard for each cache; a single one where the system does not say.
+    /// let shards = machine.llc_domains().len().max(1);
+    /// assert!(shards <= machine.possible().len().max(1));
+    /// ```
+    pub fn llc_domains(&self) -> &[CacheDomain] {
+        &self.read_caches().domains
+    }
+
+    /// The size in bytes of this machine's cache lines, the largest of those that its caches have;
+    /// `None` where the system does not say.
+    ///
+    /// One CPU of each last-level cache is asked. Compare it with what the build assumes by
+    /// [`LineWarning::for_line`](../../cacheline/struct.LineWarning.html#method.for_line).
+    ///
+    /// ```
+    /// # use corelocal::{Topology, cacheline::LineWarning};
+    /// if let Some(line) = Topology::current().cache_line() {
+    ///     assert!(line.is_power_of_two());
+    ///     LineWarning::for_line(line).into_iter().for_each(|warning| eprintln!("{warning}"));
+    /// }
+    /// ```
+    pub fn cache_line(&self) -> Option<usize> {
+        self.read_caches().line
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which CPUs are threads of one physical core.
 
 use super::CPU_DIRECTORY;
+use super::Topology;
 use super::files::Files;
 use super::issue::TopologyIssue;
 use crate::cpu::{CpuId, CpuMask};
@@ -28,6 +29,42 @@ pub struct CoreKey {
     pub die: u32,
     /// The core in the die; the numbers can have gaps.
     pub core: u32,
+}
+
+/// Which CPUs share a core.
+impl Topology {
+    /// The physical core of `cpu`; `None` where the system does not say, or has no
+    /// such CPU at present.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// let cpus: Vec<_> = machine.online().iter().collect();
+    /// // Whether two CPUs share a core's execution units.
+    /// let threads = cpus.windows(2).filter(|pair| {
+    ///     machine.core_of(pair[0]).is_some() && machine.core_of(pair[0]) == machine.core_of(pair[1])
+    /// });
+    /// assert!(threads.count() < cpus.len());
+    /// ```
+    pub fn core_of(&self, cpu: CpuId) -> Option<CoreKey> {
+        self.read_cores().of(cpu)
+    }
+
+    /// The CPUs of `cpu`'s physical core, itself among them; `None` as for
+    /// [`core_of`](Self::core_of).
+    ///
+    /// ```
+    /// # use corelocal::{CpuMask, Topology};
+    /// let machine = Topology::current();
+    /// // One CPU of each core.
+    /// let mut singles: CpuMask = machine.online().clone();
+    /// singles.retain(|cpu| machine.smt_siblings(cpu).is_none_or(|all| all.first() == Some(cpu)));
+    /// assert!(singles.is_subset(machine.online()));
+    /// ```
+    pub fn smt_siblings(&self, cpu: CpuId) -> Option<CpuMask> {
+        let cores = self.read_cores();
+        Some(cores.cpus(cores.of(cpu)?))
+    }
 }
 
 /// What the CPUs' topology directories said.
