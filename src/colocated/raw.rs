@@ -103,7 +103,7 @@ impl<A, B, C, P: Placement> CoLocated<A, B, C, P> {
     /// # Safety
     ///
     /// `a` must point to the first part of a `Self`, and it must carry the whole's provenance: it
-    /// comes from [`a_ptr`](Self::a_ptr), from [`Part::as_non_null`], or otherwise from a pointer
+    /// comes from [`a_ptr`](Self::a_ptr), from [`Part::as_non_null`](super::Part::as_non_null), or otherwise from a pointer
     /// to the whole by arithmetic alone. **A pointer made from a plain `&A` or `&mut A` must not be
     /// given**, not even one that [`a`](Self::a) returned: such a reference covers the bytes of
     /// the `A` only, and to reach the other parts through it is undefined behaviour (under Stacked

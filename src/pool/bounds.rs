@@ -4,7 +4,7 @@ use super::PerCpuPool;
 
 impl<T> PerCpuPool<T> {
     /// How many objects the pool keeps, those in use included, and those that are not kept (see
-    /// [`PoolBuilder::capacity`]) left out. A moment ago, while others are at work.
+    /// [`PoolBuilder::capacity`](super::PoolBuilder::capacity)) left out. A moment ago, while others are at work.
     ///
     /// ```
     /// # use corelocal::PerCpuPool;

@@ -2,7 +2,8 @@
 
 use crate::cpu::{CpuId, CpuMask};
 
-/// Whether a CPU suits a task: a function of the CPU, or a mask. For [`PriorityVec::find_fit`].
+/// Whether a CPU suits a task: a function of the CPU, or a mask. For
+/// [`PriorityVec::find_fit`](super::PriorityVec::find_fit).
 ///
 /// ```
 /// use corelocal::priority::Fits;

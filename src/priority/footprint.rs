@@ -4,7 +4,8 @@ use super::table::{Field, Part};
 use crate::cacheline::CACHE_LINE;
 use alloc::vec::Vec;
 
-/// Cache lines of a vector, each of [`CACHE_LINE`] bytes, from [`PriorityVec::footprint`]; a line
+/// Cache lines of a vector, each of [`CACHE_LINE`] bytes, from
+/// [`PriorityVec::footprint`](super::PriorityVec::footprint); a line
 /// that holds several parts is counted at the first of them.
 ///
 /// ```
@@ -19,7 +20,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Footprint {
-    /// Of the structure: counts, and pointers to masks. None for [`ByCpu`].
+    /// Of the structure: counts, and pointers to masks. None for [`ByCpu`](super::ByCpu).
     pub structure: usize,
     /// Of masks, or of lanes.
     pub masks: usize,

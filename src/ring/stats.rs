@@ -1,6 +1,6 @@
 //! What a ring counts.
 
-/// What happened in one lane; see [`PerCpuRing::stats`].
+/// What happened in one lane; see [`PerCpuRing::stats`](super::PerCpuRing::stats).
 ///
 /// ```
 /// use corelocal::{PerCpuRing, ring::LaneStats};

@@ -2,7 +2,7 @@
 
 use super::same;
 
-/// One field of a [`Layout`].
+/// One field of a [`Layout`](super::Layout).
 ///
 /// ```
 /// use corelocal::cacheline::{Layout, LayoutField};

@@ -29,7 +29,7 @@ pub(crate) use message::Message;
 /// [`layout_map!`](crate::layout_map!) one for a struct that someone else defined, and a tool can
 /// put one together from lists of its own with [`new`](Self::new) (the `'a` is for those).
 ///
-/// * [`Display`](fmt::Display) prints a table of every byte; [`to_svg`](Self::to_svg) draws it.
+/// * [`Display`](core::fmt::Display) prints a table of every byte; [`to_svg`](Self::to_svg) draws it.
 /// * [`lines_of`](Self::lines_of) tells which lines a set of fields lies on.
 /// * [`diff`](Self::diff) compares two maps.
 /// * [`broken`](Self::broken) checks the promises, as the compiler does.
@@ -323,7 +323,7 @@ impl<'a> Layout<'a> {
         None
     }
 
-    /// What changed from `before` to this map; printed with [`Display`](fmt::Display).
+    /// What changed from `before` to this map; printed with [`Display`](core::fmt::Display).
     ///
     /// ```
     /// # use corelocal::cacheline_struct;
