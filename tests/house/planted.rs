@@ -61,21 +61,35 @@ const CITING: &str = "// Acquire [E1]: pairs with free.\nlet a = b.load(Ordering
 fn planted_gaps_between_orderings_and_ledger_are_seen() {
     assert_eq!(edge_faults(CITING, LEDGER), [""; 0]);
     assert_eq!(edge_faults("b.load(Ordering::Relaxed); // [E1] elsewhere", LEDGER), [""; 0]);
+    let split = "// Acquire [E1]: pairs\n// with free.\nlet a = b\n    .load(Ordering::Acquire);";
+    assert_eq!(edge_faults(split, LEDGER), [""; 0]);
+    let fence = "// Full [E1].\nfence_after_rmw();\npub(crate) fn fence_after_rmw() {}";
+    assert_eq!(edge_faults(fence, LEDGER), [""; 0]);
     assert_eq!(edge_faults(CITING, &LEDGER.replace("`b`", "none: why")), [""; 0]);
     let far = CITING.replace('\n', "\n\n\n\n\n\n\n\n");
     let uncited = format!("{CITING}\n\n\n\n\n\n\nb.store(1, Ordering::Release);");
     let unknown = format!("{CITING}\n// [E9]");
+    // Another operation's comment is not its own, and a barrier by another name is one too.
+    let below = format!("{CITING}\nb.store(1, Ordering::Release);");
+    let relaxed = format!("{CITING}\n// Relaxed: a hint.\nb.store(1, Ordering::Release);");
+    let other = CITING.replace("// Acquire", "// Release");
+    let barrier = format!("{CITING}\n// Full.\nfence_after_rmw();");
     for (text, ledger) in [
         (far.as_str(), LEDGER),
         (uncited.as_str(), LEDGER),
         (unknown.as_str(), LEDGER),
+        (below.as_str(), LEDGER),
+        (relaxed.as_str(), LEDGER),
+        (other.as_str(), LEDGER),
+        (barrier.as_str(), LEDGER),
         (CITING, &LEDGER.replace("`a::one`, `a::two`", "")),
         (CITING, &LEDGER.replace("`a::one`", "`a::three`")),
         (CITING, &LEDGER.replace("`a::one`", "`c::one`")),
         (CITING, &LEDGER.replace("`b`", "")),
         (CITING, &LEDGER.replace("`b`", "`c`")),
         (CITING, &LEDGER.replace("| `b` |", "|")),
-        (CITING, &format!("{LEDGER}| E2 | a | b | c | none: d | none: e |")),
+        (CITING, &LEDGER.replace("`a::one`, `a::two`", "none: why")),
+        (CITING, &format!("{LEDGER}| E2 | a | b | c | `a::one` | none: e |")),
     ] {
         assert_eq!(edge_faults(text, ledger).len(), 1, "{text}\n{ledger}");
     }
