@@ -91,7 +91,7 @@ const TABLE: &[(&str, Status)] = &[
     ("K7", test(&["tests/priority/threads.rs::twelve_threads_break_no_promise", "tests/compile_fail/priority_level_of_plain_words.rs"])),
     ("L1", test(&["loom-tests/dependent/tests/gate.rs::a_model_that_fails_says_why_with_our_types_in_it"])),
     ("L2", test(&["loom-tests/tests/bitmap.rs::two_claimers_own_one_bit", "loom-tests/tests/bitmap.rs::every_claimer_of_a_chain_is_beaten"])),
-    ("L3", later("Miri: a source of rotating CPU ids")),
+    ("L3", test(&["src/sys/interpreted.rs::threads_that_never_move_or_never_meet_hide_races_between_lanes", "src/sys/interpreted.rs::an_interpreter_asks_the_machine_below_it"])),
     ("L4", test(&["loom-tests/tests/rseq.rs::a_seen_commit_hides_what_came_before"])),
     ("M1", test(&["src/sys/backend.rs::the_reason_belongs_to_the_backend_in_force", "src/sys/backend.rs::a_thread_with_an_id_has_a_backend_that_uses_it", "tests/backend/report.rs::every_operation_counts_and_the_backend_says_why", "tests/backend/without.rs::under_valgrind_the_sums_are_the_same_and_the_backend_says_why"])),
     ("M2", test(&["tests/space.rs::an_area_at_its_capacity_refuses_and_works_again_after_a_free"])),

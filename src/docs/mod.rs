@@ -12,6 +12,7 @@
 //! * `refcounts`: how to use a reference count, and when not to (feature `std`).
 //! * `reclaim`: objects that are replaced while they are read, and when not to (feature `epoch`).
 //! * [`reader_locks`]: when a reader lock is wanted, what it promises, and when not to use it.
+//! * [`tools`]: loom, Miri, valgrind and sanitizers on your code, with our types in it.
 //! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
 
 #[doc = include_str!("design.md")]
@@ -36,6 +37,10 @@ pub mod histograms {}
 
 #[doc = include_str!("limits.md")]
 pub mod limits {}
+
+#[cfg(all(feature = "std", not(corelocal_loom)))]
+#[doc = include_str!("tools.md")]
+pub mod tools {}
 
 #[doc = include_str!("machines.md")]
 pub mod machines {}

@@ -72,6 +72,7 @@ pub(crate) unsafe fn unmap(start: NonNull<u8>, len: usize) {
 /// A value leaves uninitialised bytes behind: its padding, and the places of a `MaybeUninit`. They
 /// are in the language only, where reading them is undefined; in memory there is what there is. An
 /// empty piece of assembly that may have written to them makes the language agree; it emits nothing.
+#[cfg(not(miri))]
 #[inline(always)]
 pub(crate) fn settle(at: NonNull<u8>) {
     #[cfg(any(
@@ -118,7 +119,7 @@ mod os;
 #[cfg(corelocal_loom)]
 pub(crate) use os::{PART, finish, reads, touch, writes};
 
-#[cfg(all(unix, not(corelocal_loom)))]
+#[cfg(all(unix, not(any(miri, corelocal_loom))))]
 mod os {
     use core::ptr::{self, NonNull};
 
@@ -192,8 +193,9 @@ mod os {
     pub(super) fn advise_huge(_: NonNull<u8>, _: usize, _: bool) {}
 }
 
-/// Where there is no `mmap`: the heap, zeroed. Nothing is lazy there.
-#[cfg(not(any(unix, corelocal_loom)))]
+/// Where there is no `mmap`: the heap, zeroed. Nothing is lazy there. Miri has one, but none that
+/// maps without charge or gives a part back.
+#[cfg(all(any(not(unix), miri), not(corelocal_loom)))]
 mod os {
     use alloc::alloc::{Layout, alloc_zeroed, dealloc};
     use core::ptr::NonNull;
