@@ -47,6 +47,8 @@ pub(crate) fn map(
     os::advise_huge(lead, total, huge);
     // SAFETY: the mapping was just made and nobody uses it; `shift + total <= padded`.
     let (start, len) = unsafe { os::trim(first, padded, shift, total) };
+    #[cfg(corelocal_asan)]
+    roots::add(start, len);
     Ok(Mapping { start, len, base })
 }
 
@@ -63,8 +65,33 @@ pub(crate) fn page_size() -> usize {
 /// * `start` and `len` are those of a [`Mapping`] that was not given back yet.
 /// * Nobody uses its bytes any more.
 pub(crate) unsafe fn unmap(start: NonNull<u8>, len: usize) {
+    #[cfg(corelocal_asan)]
+    roots::remove(start, len);
     // SAFETY: passed on to the caller.
     unsafe { os::unmap(start, len) }
+}
+
+/// The leak sanitizer looks for pointers in the heap, stacks and statics, and not in mappings unless it
+/// is told: what lies in lanes alone would be called a leak. With `-Zsanitizer=address`, whose run
+/// time has these functions.
+#[cfg(corelocal_asan)]
+mod roots {
+    use core::ptr::NonNull;
+
+    unsafe extern "C" {
+        /// Notes the range; reads nothing now.
+        safe fn __lsan_register_root_region(start: *const u8, len: usize);
+        /// Forgets the same range; ends the process if it was not noted.
+        safe fn __lsan_unregister_root_region(start: *const u8, len: usize);
+    }
+
+    pub(super) fn add(start: NonNull<u8>, len: usize) {
+        __lsan_register_root_region(start.as_ptr(), len);
+    }
+
+    pub(super) fn remove(start: NonNull<u8>, len: usize) {
+        __lsan_unregister_root_region(start.as_ptr(), len);
+    }
 }
 
 /// Gives the uninitialised bytes of a mapping some value, so that all may be read as integers.
