@@ -15,7 +15,7 @@ const REPORTS: &str = include_str!("cases/reports.txt");
 // One line each, however long: it is read by id.
 #[rustfmt::skip]
 const TABLE: &[(&str, Status)] = &[
-    ("A1", test(&["tests/topology/sandbox.rs::a_pinned_process_has_the_lanes_of_the_whole_machine_and_its_own_id", "tests/cells.rs::a_cpu_that_is_taken_away_keeps_its_value", "tests/limits.rs::a_process_on_one_cpu_counts_everything"])),
+    ("A1", test(&["tests/topology/sandbox.rs::a_pinned_process_has_the_lanes_of_the_whole_machine_and_its_own_id", "tests/cells.rs::a_cpu_that_is_taken_away_keeps_its_value", "tests/limits.rs::a_process_on_one_cpu_counts_everything", "tests/cgroups.rs::a_container_of_one_cpu_has_the_lanes_of_the_machine_and_its_own_id"])),
     ("A3", test(&["tests/topology/ids.rs::four_cores_of_eight_threads_have_32_lanes_not_four"])),
     ("A4", test(&["tests/topology/ids.rs::the_number_of_allowed_cpus_is_not_the_number_of_lanes"])),
     ("A5", test(&["tests/topology/ids.rs::a_hot_added_cpu_is_beyond_the_lanes_that_were_counted", "tests/topology/lists.rs::a_machine_that_grows_does_not_change_what_was_read", "tests/space.rs::the_default_area_has_a_lane_for_every_possible_cpu", "tests/ids.rs::a_cpu_that_was_added_later_counts_on_the_spill_lane"])),
@@ -43,10 +43,10 @@ const TABLE: &[(&str, Status)] = &[
     ("D14", test(&["tests/topology/sandbox.rs::no_instruction_that_old_machines_lack_asks_for_the_cpu", "tests/backend/binary.rs::of_the_thread_area_the_id_alone_is_read_and_no_instruction_is_newer_than_the_target"])),
     ("D15", test(&["tests/pool/processes.rs::without_the_barrier_sections_are_drained", "tests/pool/processes.rs::a_barrier_that_is_refused_later_loses_objects", "rseq-tests/tests/fence.rs::a_fence_of_one_cpu_and_of_all_work_where_they_are_said_to", "rseq-tests/tests/fence.rs::a_drain_beside_pushes_hands_out_every_node_once", "tests/backend/without.rs::without_membarrier_the_fence_is_refused_and_sections_count_on", "tests/rwlock/processes.rs::without_the_barrier_readers_use_sections", "tests/rwlock/processes.rs::a_barrier_that_is_refused_later_lets_a_writer_in", "tests/refcount/processes.rs::a_barrier_that_is_refused_later_frees_early_or_leaks_in_silence"])),
     ("D16", test(&["src/sys/rseq/abi.rs::a_field_is_used_only_where_the_kernel_fills_it", "tests/backend/binary.rs::of_the_thread_area_the_id_alone_is_read_and_no_instruction_is_newer_than_the_target"])),
-    ("E1", test(&["tests/space.rs::lanes_of_cpus_that_are_not_there_cost_no_memory", "tests/sandboxes.rs::a_process_on_a_machine_with_odd_lists_counts_and_allocates"])),
+    ("E1", test(&["tests/space.rs::lanes_of_cpus_that_are_not_there_cost_no_memory", "tests/cgroups.rs::a_container_with_little_memory_is_not_killed_for_lanes_of_absent_cpus", "tests/sandboxes.rs::a_process_on_a_machine_with_odd_lists_counts_and_allocates"])),
     ("E2", test(&["tests/space.rs::many_small_objects_do_not_take_a_line_each"])),
     ("E3", test(&["tests/limits.rs::a_limit_on_address_space_ends_in_an_error", "tests/limits.rs::a_limit_on_data_ends_in_an_error"])),
-    ("E4", test(&["tests/space.rs::mappings_are_not_charged_and_take_no_huge_pages"])),
+    ("E4", test(&["tests/space.rs::mappings_are_not_charged_and_take_no_huge_pages", "tests/cgroups.rs::where_memory_is_promised_once_objects_are_made_or_refused"])),
     ("E5", test(&["tests/space.rs::mappings_are_not_charged_and_take_no_huge_pages"])),
     ("E6", test(&["tests/percpu.rs::an_area_with_fewer_lanes_than_cpus_is_refused", "tests/limits.rs::a_machine_with_one_cpu_has_every_container"])),
     ("E7", test(&["tests/shapes.rs::copies_are_aligned_and_lanes_share_neither_a_line_nor_a_page"])),
@@ -91,8 +91,8 @@ const TABLE: &[(&str, Status)] = &[
     ("K7", test(&["tests/priority/threads.rs::twelve_threads_break_no_promise", "tests/compile_fail/priority_level_of_plain_words.rs"])),
     ("L1", test(&["loom-tests/dependent/tests/gate.rs::a_model_that_fails_says_why_with_our_types_in_it"])),
     ("L2", test(&["loom-tests/tests/bitmap.rs::two_claimers_own_one_bit", "loom-tests/tests/bitmap.rs::every_claimer_of_a_chain_is_beaten"])),
-    ("L3", later("Miri: a source of rotating CPU ids")),
-    ("L4", test(&["loom-tests/tests/rseq.rs::a_seen_commit_hides_what_came_before"])),
+    ("L3", test(&["src/sys/interpreted.rs::threads_that_never_move_or_never_meet_hide_races_between_lanes", "src/sys/interpreted.rs::an_interpreter_asks_the_machine_below_it"])),
+    ("L4", test(&["loom-tests/tests/rseq.rs::a_seen_commit_hides_what_came_before", "tests/published.rs::an_object_arrives_without_what_its_last_user_did", "tests/published.rs::a_record_arrives_without_what_its_writer_did_before", "tests/published.rs::a_writer_comes_before_its_readers_have_left", "tests/published.rs::a_value_dies_before_its_users_are_done_with_it"])),
     ("M1", test(&["src/sys/backend.rs::the_reason_belongs_to_the_backend_in_force", "src/sys/backend.rs::a_thread_with_an_id_has_a_backend_that_uses_it", "tests/backend/report.rs::every_operation_counts_and_the_backend_says_why", "tests/backend/without.rs::under_valgrind_the_sums_are_the_same_and_the_backend_says_why"])),
     ("M2", test(&["tests/percpu.rs::an_area_with_fewer_lanes_than_cpus_is_refused", "tests/shapes.rs::copies_are_aligned_and_lanes_share_neither_a_line_nor_a_page", "tests/space.rs::an_area_at_its_capacity_refuses_and_works_again_after_a_free"])),
     ("M3", test(&["tests/topology/nodes.rs::threads_of_one_core_are_apart_or_those_of_two_together"])),

@@ -56,4 +56,6 @@ page! {
     machines "machines.md";
     #[cfg(feature = "std")]
     loom_users "loom-users.md";
+    #[cfg(all(feature = "std", not(corelocal_loom)))]
+    tools "tools.md";
 }

@@ -5,7 +5,6 @@ use super::area::{Area, Inner};
 use super::handle::PerCpuRef;
 use crate::cpu::{CpuId, Lane};
 use crate::error::{AllocError, InitError};
-use crate::sys::memory;
 use crate::sys::placement::Placement;
 use bytemuck::Zeroable;
 use core::mem::MaybeUninit;
@@ -113,10 +112,17 @@ pub(super) unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes
     // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
     let words = size.div_ceil(size_of::<u64>());
     // The last owner may have left padding, or a `MaybeUninit`.
-    memory::settle(lane0);
+    #[cfg(not(miri))]
+    crate::sys::memory::settle(lane0);
     for lane in 0..lanes {
         // SAFETY: the lanes of a block lie `stride` apart in one mapping.
         let copy = unsafe { lane0.byte_add(lane * stride) };
+        // Miri has nothing to settle them with, and no pages to spare.
+        #[cfg(miri)]
+        // SAFETY: the words are the block's, aligned, and nobody else's.
+        unsafe {
+            copy.cast::<u64>().write_bytes(0, words);
+        }
         // SAFETY: the words are the block's, aligned, and nobody else's. Every byte is initialised:
         // zero, what was last written, or what `settle` made of it.
         let copy = unsafe { core::slice::from_raw_parts_mut(copy.cast::<u64>().as_ptr(), words) };

@@ -15,11 +15,13 @@ pub(crate) mod placement;
 pub mod rseq;
 pub mod topology;
 
-// Miri has no C library to ask: there the crate is on the lowest rung.
+#[cfg(miri)]
+#[path = "interpreted.rs"]
+mod os;
 #[cfg(all(target_os = "linux", not(miri)))]
 #[path = "linux.rs"]
 mod os;
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(any(target_os = "linux", miri)))]
 #[path = "other.rs"]
 mod os;
 
