@@ -33,9 +33,11 @@ counted() {
     [ -z "$1" ] || awk '
         /^test result:/ { tests += $4 }
         /^Done [0-9]+ runs/ { inputs += $2 }
+        /^skipped: no counts/ { why = $0 }
         END {
             if (tests) printf ", %d tests", tests
             if (inputs) printf ", %d inputs", inputs
+            if (why) printf ", %s", why
         }' "$1"
 }
 

@@ -3,7 +3,9 @@
  * The anchor over librseq (https://github.com/compudj/librseq), by its public interface: pools of
  * items, and adds that are restartable sequences.
  *
- *     cc -O2 -shared -fPIC -o librseq-anchor.so benches/anchor/librseq.c -lrseq
+ *     cc -O2 -D_GNU_SOURCE -shared -fPIC -o librseq-anchor.so benches/anchor/librseq.c -lrseq
+ *
+ * librseq has to be loaded with the program (LD_PRELOAD): its thread-local words cannot come later.
  */
 #include "anchor.h"
 #include <rseq/mempool.h>
