@@ -334,9 +334,10 @@ pub(crate) fn check_tree(tree: &str) -> Vec<String> {
         .collect()
 }
 
-/// The two commands that a newcomer types.
+/// The commands that a newcomer types.
 pub(crate) fn check_readme(readme: &str) -> Vec<String> {
-    ["cargo run --release -p sched -- tree", "cargo test --workspace"]
+    let report = "cargo run --release -p benches --bin bench -- report";
+    ["cargo run --release -p sched -- tree", "cargo test --workspace", report]
         .into_iter()
         .filter(|command| !readme.contains(command))
         .map(|command| format!("README.md lacks the command `{command}`"))
