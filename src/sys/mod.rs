@@ -40,8 +40,10 @@ use current::machine_hint;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use current::{cpu_hint, thread_hash};
 pub use machine::MAX_CPUS;
+// The one part of the hidden room that users are told to call.
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use machine::cpus;
+pub use rseq::{Unverified, Verified, verify};
 pub use topology::Topology;
 
 /// The area in which the kernel tells a thread its CPU: libc's, or else the crate's own.

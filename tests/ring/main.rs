@@ -11,6 +11,10 @@ mod disturbed;
 #[cfg(feature = "testing")]
 mod oracle;
 mod processes;
+#[cfg(feature = "testing")]
+#[path = "../../fuzz/bodies/src/rings.rs"]
+#[allow(unreachable_pub, reason = "a library's module elsewhere")]
+mod rings;
 mod threads;
 
 use std::alloc::{GlobalAlloc, Layout, System};
