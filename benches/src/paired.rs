@@ -72,6 +72,8 @@ pub struct Outcome {
     pub rejected: u64,
     /// Nanoseconds an operation, round by round.
     pub samples: Vec<f64>,
+    /// How often each of [`events::names`](crate::events::names) comes in an operation; nothing where none is counted.
+    pub events: Vec<f64>,
 }
 
 /// Measures, and gives the text to print: Markdown, or JSON.
@@ -145,6 +147,7 @@ pub fn measure_and_tell(
         }
         tell(Step::Rounds(round));
     }
+    let events: Vec<_> = list.iter_mut().map(crate::Case::events).collect();
     let interval = |samples| stats::interval(samples).expect("`parse` saw to it");
     let base = |scene: &str| {
         let at = list.iter().position(|case| case.scene() == scene && case.peer() == baseline);
@@ -161,6 +164,7 @@ pub fn measure_and_tell(
             ratio: ratio.map(interval),
             rejected: case.rejected(),
             samples: ns[at].clone(),
+            events: events[at].clone(),
         }
     };
     list.iter().enumerate().map(outcome).collect()
@@ -253,7 +257,7 @@ mod tests {
                     log.borrow_mut().push(peer);
                     calls += 1;
                     let elapsed = Duration::from_micros(1000 * ops * factor * calls);
-                    Sample { ops, elapsed, rejected: 0 }
+                    Sample { ops, elapsed, ..Sample::default() }
                 }) as crate::sample::Body
             };
             Case::new("scene", peer, make)

@@ -83,7 +83,7 @@ pub fn on_two(op: &Op, ops: u64) -> Sample {
     if ours.ops == 0 || theirs.ops == 0 {
         return Sample::REJECTED;
     }
-    Sample { ops, elapsed: ours.elapsed.max(theirs.elapsed), rejected: 0 }
+    Sample { elapsed: ours.elapsed.max(theirs.elapsed), ..ours }
 }
 
 /// Does `ops` operations on this thread, while the second one does `other`, a few at a time, from

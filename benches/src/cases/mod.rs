@@ -5,6 +5,7 @@
 
 mod add;
 mod allocate;
+mod anchor;
 mod counter;
 mod current_cpu;
 mod floors;
@@ -22,6 +23,8 @@ mod sections;
 mod sum;
 mod vectors;
 mod walk;
+
+pub use anchor::anchor_text;
 
 use crate::Case;
 

@@ -4,9 +4,11 @@
 //! ```text
 //! cargo run --release -p benches --bin bench -- report
 //! cargo run --release -p benches --bin bench -- compare BEFORE.json AFTER.json
+//! cargo run --release -p benches --bin bench -- instructions
 //! ```
 //!
-//! Exit status: 0; 1 if `compare` found something slower; 2 for bad input.
+//! Exit status: 0; 1 if `compare` found something slower, or `instructions` more of them; 2 for bad
+//! input.
 
 mod against;
 mod args;
@@ -14,6 +16,7 @@ mod compare;
 #[cfg(test)]
 mod fixture;
 mod html;
+mod instructions;
 mod maps;
 mod markdown;
 mod plot;
@@ -34,6 +37,10 @@ fn main() -> ExitCode {
         Command::Report(asked) => report(&asked),
         Command::Page(result) => page(&result),
         Command::Compare(before, after) => compare(&before, &after),
+        Command::Instructions { update } => Ok(match instructions::run(update)? {
+            instructions::Outcome::Good => ExitCode::SUCCESS,
+            instructions::Outcome::More => ExitCode::from(SLOWER),
+        }),
         Command::Help => {
             println!("{}", args::USAGE);
             Ok(ExitCode::SUCCESS)

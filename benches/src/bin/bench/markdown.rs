@@ -9,7 +9,8 @@ use std::fmt::Write;
 ///
 /// Writing into a `String` cannot fail, hence the ignored results.
 pub(crate) fn summary(report: &Report) -> String {
-    let Report { command, date, machine, backend, reason, rounds, load, .. } = report;
+    let Report { command, date, machine, backend, reason, rounds, load, events, anchor, .. } =
+        report;
     let mut text = String::new();
     if report.quick {
         text += "**A quick run, which shows only that it works: no figure means anything.**\n\n";
@@ -20,7 +21,9 @@ pub(crate) fn summary(report: &Report) -> String {
         "`{command}`, {date}, {machine}, load {before} to {after}, backend {backend} ({reason}). \
          Medians of {rounds} interleaved rounds. The ratios are our time in that of the fastest peer of \
          the same scene, whoever that is: below 1 this crate is ahead, **above 1 it is behind**, and \
-         level where the 95 % interval holds 1. A null pair is one case under two names."
+         level where the 95 % interval holds 1. A null pair is one case under two names. Events of \
+         the processor: {}. C anchor: {anchor}.",
+        events.text()
     );
     overview(report, &mut text);
     text += "\n<details><summary>every case against the best peer</summary>\n";

@@ -1,6 +1,7 @@
 //! What a run gave: kept as JSON, and read again.
 
 use benches::cases::Goal;
+use benches::events;
 use benches::paired::Outcome;
 use benches::stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,22 @@ pub(crate) struct Report {
     pub(crate) rounds: usize,
     pub(crate) seed: u64,
     pub(crate) seconds: u64,
+    #[serde(default)]
+    pub(crate) events: Events,
+    /// What is measured of C, or why nothing is.
+    #[serde(default)]
+    pub(crate) anchor: String,
     pub(crate) groups: Vec<Group>,
+}
+
+/// What the processor counted.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Events {
+    /// In the order that the cases have them in; none where none could be counted.
+    pub(crate) names: Vec<String>,
+    /// Why there is none; else empty.
+    pub(crate) missing: String,
 }
 
 /// The cases of a group.
@@ -59,6 +75,9 @@ pub(crate) struct Case {
     pub(crate) rejected: u64,
     /// Nanoseconds an operation, a round each.
     pub(crate) samples: Vec<f64>,
+    /// How often each event came in an operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) events: Vec<f64>,
 }
 
 /// What a case is in the comparison.
@@ -119,6 +138,25 @@ impl Reached {
     }
 }
 
+impl Events {
+    /// Opens them on this thread, or says why not.
+    pub(crate) fn open() -> Self {
+        let missing = events::open().err().unwrap_or_default();
+        Self { names: events::names().into_iter().map(String::from).collect(), missing }
+    }
+
+    /// In a line.
+    pub(crate) fn text(&self) -> String {
+        match (self.names.is_empty(), self.missing.is_empty()) {
+            (false, _) => {
+                format!("{}, each operation, user code of one thread", self.names.join(", "))
+            }
+            (true, false) => format!("none: {}", self.missing),
+            (true, true) => "not asked for".into(),
+        }
+    }
+}
+
 impl Case {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         Self {
@@ -128,6 +166,7 @@ impl Case {
             ns: outcome.ns,
             rejected: outcome.rejected,
             samples: outcome.samples.clone(),
+            events: outcome.events.clone(),
         }
     }
 }
@@ -281,6 +320,8 @@ mod tests {
         let mut odd = fixture::report();
         odd.groups[0].cases[0].samples = vec![0.1 + 0.2, 1.0 / 3.0, 1e300];
         odd.groups[1].goals.clear();
+        odd.groups[0].cases[1].events = vec![0.1 + 0.2, 7.0];
+        odd.events.names = vec!["cycles".into(), "misses".into()];
         odd.name = "a \"quoted\" \\ name\n".into();
         assert_eq!(Report::parse(&odd.to_json()), Ok(odd));
         let mut none = fixture::report();
