@@ -206,18 +206,25 @@ fn one(case: Case, entries: Entries, options: &Options) -> Result<u64, String> {
 }
 
 /// The same threads and disturbance over a load, a wait and a store without a section: it must
-/// fail, or the harness is no test.
+/// fail, or the harness is no test. On an emulated machine whose host is busy that can take several
+/// tries: the threads come to do next to nothing in one.
 fn control(options: &Options) -> bool {
+    const TRIES: usize = 100;
     let case = Case { kind: Kind::Add, point: 4, injection: Injection::Delay, push: Push::Both };
     let lanes = Lanes::new(churn::cpus());
     let steps = AtomicU64::new(0);
-    disturbed(Plan { millis: options.millis.max(300), ..plan(case, options) }, &|| {
-        let word = &lanes.lane(churn::cpu()).word;
-        let old = word.load(Ordering::Relaxed);
-        (0..150).for_each(|_| std::hint::spin_loop());
-        word.store(old + 1, Ordering::Relaxed);
-        steps.fetch_add(1, Ordering::Relaxed);
-    });
+    for _ in 0..TRIES {
+        disturbed(Plan { millis: options.millis.max(300), ..plan(case, options) }, &|| {
+            let word = &lanes.lane(churn::cpu()).word;
+            let old = word.load(Ordering::Relaxed);
+            (0..150).for_each(|_| std::hint::spin_loop());
+            word.store(old + 1, Ordering::Relaxed);
+            steps.fetch_add(1, Ordering::Relaxed);
+        });
+        if lanes.sum() < steps.load(Ordering::Relaxed) {
+            break;
+        }
+    }
     let (sum, steps) = (lanes.sum(), steps.load(Ordering::Relaxed));
     println!("control without sections: {sum} of {steps} updates arrived (must be fewer)");
     sum < steps
