@@ -53,7 +53,10 @@ mod os {
     ///
     /// Why there are none, in a line.
     pub fn open() -> Result<(), String> {
-        let software = std::env::var_os("CORELOCAL_EVENTS").is_some_and(|kind| kind == "software");
+        open_these(std::env::var_os("CORELOCAL_EVENTS").is_some_and(|kind| kind == "software"))
+    }
+
+    pub(super) fn open_these(software: bool) -> Result<(), String> {
         let open = if software { Open::software() } else { Open::hardware() };
         let mut open = open.map_err(|error| format!("the kernel gives none: {error}"))?;
         open.check()?;
@@ -207,6 +210,43 @@ mod os {
         #[inline]
         pub fn end(self) -> Counts {
             Counts::default()
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Each test has a thread of its own, and so counters of its own.
+    #[test]
+    fn faults_of_new_memory_are_counted_while_it_is_asked_for() {
+        if let Err(why) = os::open_these(true) {
+            return eprintln!("skipped: {why}");
+        }
+        assert_eq!(names(), ["page faults", "task clock, ns"]);
+        // With the largest pages too these are some.
+        let new_memory = || {
+            let counting = begin();
+            let mut memory = vec![0_u8; 64 << 20];
+            memory.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+            std::hint::black_box(&mut memory);
+            counting.end()
+        };
+        let Counts([faults, clock, ..]) = while_on(new_memory);
+        assert!(faults >= 16 && clock > 0, "{faults} faults, {clock} ns");
+        assert_eq!(new_memory(), Counts::default(), "counted unasked");
+    }
+
+    #[test]
+    fn a_machine_without_counters_says_why() {
+        match os::open_these(false) {
+            Ok(()) => assert_eq!(names()[..2], ["instructions", "cycles"]),
+            Err(why) => {
+                assert!(!why.is_empty() && !why.contains('\n'), "{why}");
+                assert!(names().is_empty());
+                assert_eq!(while_on(|| begin().end()), Counts::default());
+            }
         }
     }
 }

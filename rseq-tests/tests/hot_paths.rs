@@ -5,7 +5,7 @@
 
 use rseq_tests::disassembly::{Instruction, disassemble};
 use rseq_tests::elf::{Descriptor, Elf};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -210,10 +210,8 @@ fn a_hot_path_has_grown_by_an_instruction() {
         eprintln!("skipped: the counts are of {other}, and this is {compiler}");
         return;
     }
-    let only = |text: &str, in_none: &str, sign: &str| {
-        let differs = |line: &&str| !in_none.lines().any(|other| other == *line);
-        text.lines().filter(differs).map(|line| format!("{sign}{line}\n")).collect::<String>()
-    };
-    let changes = only(&expected, &counted, "-") + &only(&counted, &expected, "+");
-    assert!(changes.is_empty(), "CORELOCAL_BLESS=1 if this is on purpose:\n{changes}");
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<String>>();
+    let (was, is) = (lines(&expected), lines(&counted));
+    let changes: Vec<_> = was.symmetric_difference(&is).collect();
+    assert!(changes.is_empty(), "{changes:#?}: as they were, and as they are");
 }
