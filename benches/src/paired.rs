@@ -1,7 +1,7 @@
 //! The interleaved harness: every case of a group once a round, in a freshly shuffled order.
 //!
 //! Whatever the machine does meanwhile meets all cases alike. A case's figure is the median over the
-//! rounds; its ratio to the group's baseline is the median of the ratios within each round; both
+//! rounds, and it is made anew for each, at another place in memory; its ratio to the group's baseline is the median of the ratios within each round; both
 //! with a 95 % interval by order statistics. Preempted pieces are rejected, repeated and counted.
 
 use crate::cases::{self, GROUPS, Goal};
@@ -141,6 +141,7 @@ pub fn measure_and_tell(
     for round in 1..=options.rounds {
         random.shuffle(&mut order);
         for &at in &order {
+            list[at].remake(&mut random);
             ns[at].extend(list[at].piece().ns());
         }
         tell(Step::Rounds(round));

@@ -9,6 +9,7 @@ mod counter;
 mod current_cpu;
 mod floors;
 mod histogram;
+pub mod named;
 mod neighbours;
 mod peers;
 mod pool;

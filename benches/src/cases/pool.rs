@@ -3,17 +3,22 @@
 //! The floor is a list of one thread, which is **wrong** as a pool: nobody else gets at the
 //! objects. In `get + put` one object goes round; in `8 out` eight are taken before the first one
 //! comes back, and in `100 out` a hundred, so that batches go to the shared queue and come back. The
-//! time is always that of one get and one put.
+//! time is always that of one get and one put. In the cold scene nothing of the pool and its objects is in the
+//! near caches when the hundred are taken.
 
 use super::Goal;
-use crate::machine::forget;
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::machine::{forget, sched_getcpu};
+use crate::threads::{self, Op, on_many};
+use crate::{Case, cold};
+use corelocal::PerCpu;
 use corelocal::pool::{PerCpuPool, Pooled};
 use crossbeam_queue::{ArrayQueue, SegQueue};
+use crossbeam_utils::CachePadded;
+use lockfree_object_pool::{LinearObjectPool, LinearReusable};
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
+use thread_local::ThreadLocal;
 
 pub(super) const BASELINE: &str = "private list (wrong)";
 const OURS: &str = "PerCpuPool";
@@ -218,6 +223,38 @@ of_boxes!(
     |pool| pool.lock().unwrap_or_else(PoisonError::into_inner).pop(),
     |pool, got| pool.lock().unwrap_or_else(PoisonError::into_inner).push(got)
 );
+of_boxes!(
+    LockedShort,
+    parking_lot::Mutex<Vec<Boxed>>,
+    parking_lot::Mutex::default(),
+    |pool| pool.lock().pop(),
+    |pool, got| pool.lock().push(got)
+);
+// What people write by hand: a stack for each CPU.
+of_boxes!(
+    LockedByCpu,
+    Vec<CachePadded<Mutex<Vec<Boxed>>>>,
+    (0..PerCpu::<u8>::zeroed().cpus()).map(|_| CachePadded::default()).collect(),
+    |pool| pool[sched_getcpu()].lock().unwrap_or_else(PoisonError::into_inner).pop(),
+    |pool, got| pool[sched_getcpu()].lock().unwrap_or_else(PoisonError::into_inner).push(got)
+);
+of_boxes!(
+    ArrayByCpu,
+    Vec<ArrayQueue<Boxed>>,
+    (0..PerCpu::<u8>::zeroed().cpus()).map(|_| ArrayQueue::new(ROOM)).collect(),
+    |pool| pool[sched_getcpu()].pop(),
+    |pool, got| {
+        let _ = pool[sched_getcpu()].push(got);
+    }
+);
+// A stack for each thread, in one pool; other threads cannot have what is in it.
+of_boxes!(
+    Threads,
+    ThreadLocal<RefCell<Vec<Boxed>>>,
+    ThreadLocal::new(),
+    |pool| pool.get_or_default().borrow_mut().pop(),
+    |pool, got| pool.get_or_default().borrow_mut().push(got)
+);
 of_boxes!(Array, ArrayQueue<Boxed>, ArrayQueue::new(ROOM), |pool| pool.pop(), |pool, got| {
     let _ = pool.push(got);
 });
@@ -281,9 +318,67 @@ impl Pool for ObjectPool {
     }
 }
 
+/// The object lies in the pool itself.
+#[derive(Default)]
+struct InSlab(Object);
+
+impl sharded_slab::Clear for InSlab {
+    fn clear(&mut self) {}
+}
+
+struct Slab(sharded_slab::Pool<InSlab>);
+
+impl Pool for Slab {
+    type Got<'a> = sharded_slab::pool::RefMut<'a, InSlab>;
+
+    fn new() -> Self {
+        Self(sharded_slab::Pool::new())
+    }
+
+    #[inline]
+    fn get(&self) -> Self::Got<'_> {
+        self.0.create().expect("room for some hundreds")
+    }
+
+    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
+        &mut got.0
+    }
+
+    #[inline]
+    fn put(&self, got: Self::Got<'_>) {
+        let key = got.key();
+        drop(got);
+        self.0.clear(key);
+    }
+}
+
+struct Linear(LinearObjectPool<Boxed>);
+
+impl Pool for Linear {
+    type Got<'a> = LinearReusable<'a, Boxed>;
+
+    fn new() -> Self {
+        Self(LinearObjectPool::new(Box::default, |_| ()))
+    }
+
+    #[inline]
+    fn get(&self) -> Self::Got<'_> {
+        self.0.pull()
+    }
+
+    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
+        got
+    }
+
+    #[inline]
+    fn put(&self, got: Self::Got<'_>) {
+        drop(got);
+    }
+}
+
 fn scene(out: usize, threads: usize) -> String {
     let out = if out == 1 { "get + put".to_owned() } else { format!("{out} out") };
-    format!("{out}, {threads} thread{}", if threads > 1 { "s" } else { "" })
+    format!("{out}, {}", threads::label(threads))
 }
 
 /// A case of an operation that is made when it is first measured.
@@ -292,10 +387,7 @@ fn of(out: usize, threads: usize, peer: &'static str, make: impl Fn() -> Op + 's
     let whole = move |ops: u64| ops.next_multiple_of(out as u64);
     Case::new(scene(out, threads), peer, move || {
         let op = make();
-        if threads == 1 {
-            return Box::new(move |ops| Sample::of(whole(ops), || op(whole(ops))));
-        }
-        Box::new(move |ops| on_two(&op, whole(ops)))
+        Box::new(move |ops| on_many(threads, &op, whole(ops)))
     })
 }
 
@@ -321,13 +413,36 @@ fn floor(out: usize, threads: usize) -> Case {
     of(out, threads, BASELINE, move || Arc::new(run))
 }
 
+/// A hundred at once out of a pool that was not used for a while.
+fn swept<P: Pool>(peer: &'static str) -> Case {
+    Case::new(swept_scene(), peer, || {
+        let pool = P::new();
+        cold::swept(100, move || pool.several::<100>(100))
+    })
+}
+
+fn swept_floor() -> Case {
+    Case::new(swept_scene(), BASELINE, || {
+        let mut list = list::<100>();
+        cold::swept(100, move || turns::<100>(&mut list, 100))
+    })
+}
+
+fn swept_scene() -> String {
+    format!("100 out, {}", cold::NAME)
+}
+
 fn private<const N: usize>(ops: u64) {
-    let mut list: Option<Box<Node>> = None;
-    for _ in 0..N {
-        list = Some(Box::new(Node { next: list, object: [0; 8] }));
-    }
+    turns::<N>(&mut list::<N>(), ops);
+}
+
+fn list<const N: usize>() -> Option<Box<Node>> {
+    (0..N).fold(None, |next, _| Some(Box::new(Node { next, object: [0; 8] })))
+}
+
+fn turns<const N: usize>(list: &mut Option<Box<Node>>, ops: u64) {
     // Somebody might look: without this the compiler may keep the list in registers.
-    let list = black_box(&mut list);
+    let list = black_box(list);
     let get = |list: &mut Option<Box<Node>>| {
         forget();
         let mut node = list.take().unwrap_or_else(|| unreachable!("as many back as out"));
@@ -355,7 +470,7 @@ fn private<const N: usize>(ops: u64) {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for threads in if threads::two_cpus() { 1..=2 } else { 1..=1 } {
+    for threads in threads::counts() {
         for out in OUT {
             cases.extend([
                 floor(out, threads),
@@ -367,11 +482,33 @@ pub(super) fn cases() -> Vec<Case> {
                 case::<Locked>(out, threads, "Mutex<Vec>"),
                 case::<Array>(out, threads, "ArrayQueue"),
                 case::<Segments>(out, threads, "SegQueue"),
+                case::<LockedShort>(out, threads, "parking_lot Mutex<Vec>"),
+                case::<LockedByCpu>(out, threads, "Mutex<Vec>[sched_getcpu]"),
+                case::<ArrayByCpu>(out, threads, "ArrayQueue[sched_getcpu]"),
+                case::<Threads>(out, threads, "ThreadLocal<RefCell<Vec>>"),
                 case::<Opool>(out, threads, "opool"),
                 case::<ObjectPool>(out, threads, "object-pool"),
+                case::<Slab>(out, threads, "sharded-slab"),
+                case::<Linear>(out, threads, "lockfree-object-pool"),
             ]);
         }
     }
+    cases.extend([
+        swept_floor(),
+        swept::<Ours>(OURS),
+        swept::<Ours>("PerCpuPool again"),
+        swept::<OfThread>("thread_local RefCell<Vec>"),
+        swept::<Heap>("Box"),
+        swept::<Locked>("Mutex<Vec>"),
+        swept::<Array>("ArrayQueue"),
+        swept::<Segments>("SegQueue"),
+        swept::<LockedByCpu>("Mutex<Vec>[sched_getcpu]"),
+        swept::<Threads>("ThreadLocal<RefCell<Vec>>"),
+        swept::<Opool>("opool"),
+        swept::<ObjectPool>("object-pool"),
+        swept::<Slab>("sharded-slab"),
+        swept::<Linear>("lockfree-object-pool"),
+    ]);
     cases
 }
 
