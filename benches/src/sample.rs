@@ -73,8 +73,9 @@ pub struct Case {
     making: Duration,
     /// What lies in memory before what was made.
     before: Option<Ballast>,
-    /// How long a piece should take.
+    /// How long a piece should take, and how many of them make one of [`Case::piece`].
     lasts: Duration,
+    parts: u32,
     /// Operations of a piece, once they are known.
     ops: u64,
     rejected: u64,
@@ -104,14 +105,15 @@ impl Case {
     ) -> Self {
         let (scene, make) = (scene.into(), Box::new(make));
         let (making, lasts) = (Duration::ZERO, PIECE);
-        Self { scene, peer, make, body: None, making, before: None, lasts, ops: 1, rejected: 0 }
+        let (before, parts) = (None, 1);
+        Self { scene, peer, make, body: None, making, before, lasts, parts, ops: 1, rejected: 0 }
     }
 
-    /// The same with longer pieces: where something happens now and then that every piece should hold
-    /// many of.
+    /// The same with longer pieces, and so many of them together: where something happens now and then
+    /// that every sample should hold many of. One long piece would seldom pass undisturbed.
     #[must_use]
-    pub fn lasting(self, piece: Duration) -> Self {
-        Self { lasts: piece, ..self }
+    pub fn in_parts(self, parts: u32, piece: Duration) -> Self {
+        Self { lasts: piece, parts, ..self }
     }
 
     /// What is done.
@@ -139,7 +141,11 @@ impl Case {
             self.make();
             self.calibrate();
         }
-        self.undisturbed(self.ops)
+        let mut total = self.undisturbed(self.ops);
+        for _ in 1..self.parts {
+            total += self.undisturbed(self.ops);
+        }
+        total
     }
 
     /// Prepares the case anew, at another place in memory, and warms it up.

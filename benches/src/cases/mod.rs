@@ -13,6 +13,7 @@ pub mod named;
 mod neighbours;
 mod peers;
 mod pool;
+mod pools;
 mod priority;
 mod raw;
 mod reclaim;

@@ -4,8 +4,8 @@
 //! what a reader of ours cannot do without. Scenes with more threads have a reader on each CPU. `beside a
 //! writer` has one reader, and on the other CPU a writer that replaces the word, and sleeps between;
 //! what it measures is mostly how soon a sleeping reader is woken. `write beside a reader` counts writes, while
-//! the other CPU reads all the time. In both a piece is long enough for dozens of writes: a short one holds
-//! one or none, and would be one of two figures by chance. Cold are 256 locks, each read once, of which no
+//! the other CPU reads all the time. In both a sample is of several pieces, and of a dozen
+//! writes: a short one holds one or none, and would be one of two figures by chance. Cold are 256 locks, each read once, of which no
 //! near cache holds anything.
 
 use super::Goal;
@@ -147,8 +147,8 @@ like_std!(
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 );
 
-/// A piece that holds dozens of writes.
-const LONG: Duration = Duration::from_millis(6);
+/// Pieces of a sample that should hold a dozen writes, and how long each is.
+const PARTS: (u32, Duration) = (6, Duration::from_micros(500));
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scene {
@@ -203,7 +203,7 @@ impl Scene {
             }
         });
         match self {
-            Self::BesideWriter | Self::WriteBesideReader => case.lasting(LONG),
+            Self::BesideWriter | Self::WriteBesideReader => case.in_parts(PARTS.0, PARTS.1),
             _ => case,
         }
     }

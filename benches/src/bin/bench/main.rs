@@ -13,9 +13,11 @@ mod args;
 mod compare;
 #[cfg(test)]
 mod fixture;
+mod heat;
 mod html;
 mod maps;
 mod markdown;
+mod overview;
 mod plot;
 mod result;
 mod run;

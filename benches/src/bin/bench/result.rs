@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// The version of the file. A reader refuses others.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// A run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -31,6 +31,8 @@ pub(crate) struct Report {
     pub(crate) rounds: usize,
     pub(crate) seed: u64,
     pub(crate) seconds: u64,
+    /// Preempted pieces of all groups.
+    pub(crate) rejected: u64,
     pub(crate) groups: Vec<Group>,
 }
 
@@ -42,6 +44,8 @@ pub(crate) struct Group {
     pub(crate) baseline: String,
     /// Aborts and spills of the process so far.
     pub(crate) detours: String,
+    /// Preempted pieces of all cases.
+    pub(crate) rejected: u64,
     pub(crate) cases: Vec<Case>,
     pub(crate) goals: Vec<Reached>,
 }
@@ -250,13 +254,13 @@ impl Report {
                 true => String::from("[]"),
                 false => format!("[\n   {}\n  ]", lines.join(",\n   ")),
             };
-            let Group { name, baseline, detours, cases, goals } = group;
+            let Group { name, baseline, detours, rejected, cases, goals } = group;
             let text = |text| json(serde_json::to_string(text));
             let cases = cases.iter().map(|case| json(serde_json::to_string(case)));
             let goals = goals.iter().map(|goal| json(serde_json::to_string(goal)));
             format!(
-                "\n {{\n  \"name\": {},\n  \"baseline\": {},\n  \"detours\": {},\n  \"cases\": {},\n  \
-                 \"goals\": {}\n }}",
+                "\n {{\n  \"name\": {},\n  \"baseline\": {},\n  \"detours\": {},\n  \"rejected\": {rejected},\n  \
+                 \"cases\": {},\n  \"goals\": {}\n }}",
                 text(name),
                 text(baseline),
                 text(detours),
@@ -300,8 +304,8 @@ mod tests {
             (String::new(), "not a result"),
             ("{\"machine\":1}".into(), "missing field `format`"),
             (
-                good.replace("\"format\": 1", "\"format\": 7"),
-                "format 7: this program reads format 1",
+                good.replace("\"format\": 2", "\"format\": 7"),
+                "format 7: this program reads format 2",
             ),
             (good.replace("\"seed\"", "\"sead\""), "sead"),
             (good.replacen("\"lo\":0.9", "\"lo\":9.9", 1), "9.9 <= 1 <= 1.1 must hold"),
