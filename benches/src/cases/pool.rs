@@ -12,6 +12,7 @@ use super::pools::{
     OfThread, Opool, Ours, Pool, Resetting, Segments, Slab, Threads,
 };
 use crate::machine::forget;
+use crate::sample::PIECE;
 use crate::threads::{self, Op, on_many};
 use crate::{Case, cold};
 use std::hint::black_box;
@@ -45,7 +46,7 @@ fn of(out: usize, threads: usize, peer: &'static str, make: impl Fn() -> Op + 's
 }
 
 fn case<P: Pool>(out: usize, threads: usize, peer: &'static str) -> Case {
-    of(out, threads, peer, move || {
+    let case = of(out, threads, peer, move || {
         let pool = P::new();
         let run = match out {
             1 => P::one,
@@ -53,7 +54,10 @@ fn case<P: Pool>(out: usize, threads: usize, peer: &'static str) -> Case {
             _ => P::several::<100>,
         };
         Arc::new(move |ops| run(&pool, ops))
-    })
+    });
+    // Batches that are swapped between CPUs, or are not, by how the threads fall into step: a sample
+    // is of several pieces, which begin anew.
+    if threads > 1 && out > 1 { case.in_parts(4, PIECE) } else { case }
 }
 
 /// The floor: each thread has a list of its own on its stack.

@@ -17,7 +17,7 @@ const WARM_UP: usize = 2_000;
 const OPERATIONS: usize = 16_000;
 const SEED: u64 = 1;
 /// Lines that are shown, the hottest first.
-const ROWS: usize = 8;
+const ROWS: usize = 10;
 
 /// A line, and how often each CPU had to get it from another core's cache.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,11 +63,17 @@ fn recorded(act: impl FnOnce()) -> Vec<observed::Access> {
 }
 
 /// Of the maps in one order: one scale for all, so that they can be compared.
-pub(crate) fn all() -> [Map; 4] {
-    [map::<Packed>("Packed"), map::<Padded>("Padded"), map::<Split>("Split"), map::<ByCpu>("ByCpu")]
+pub(crate) fn all() -> [Map; 5] {
+    [
+        map::<Packed>("Packed"),
+        map::<Padded>("Padded"),
+        map::<Split>("Split"),
+        map::<ByCpu>("ByCpu, 64 CPUs a shard"),
+        map::<ByCpu<16>>("ByCpu<16>, a shard a socket"),
+    ]
 }
 
-/// Random CPUs go to real-time priority 99 and back, or look for a CPU of their socket below 99.
+/// Random CPUs go to random real-time priorities, or look for a CPU of their socket below 99.
 fn map<L: Layout>(layout: &'static str) -> Map {
     let machine = Machine::new(SOCKETS, CORES, 1, Numbering::Linux).expect("a machine");
     let cpu = |cpu: usize| CpuId::new(cpu as u32);
@@ -88,8 +94,7 @@ fn map<L: Layout>(layout: &'static str) -> Map {
         let at = (random.next() >> 32) as usize % CPUS;
         let accesses = recorded(|| {
             if random.next() >> 63 == 0 {
-                let up = slots[at].get() == Priority::NORMAL;
-                let to = if up { Priority::rt(99) } else { Priority::NORMAL };
+                let to = Priority::rt(1 + (random.next() % 99) as u8);
                 slots[at].set(to).expect("a level");
             } else {
                 let allowed = &sockets[machine.socket_of(at)];
@@ -154,8 +159,8 @@ fn named<L: Layout>(lines: Vec<(u64, [u64; CPUS])>, placed: &Placed<L>) -> Vec<R
 pub(crate) fn note() -> String {
     format!(
         "The model of examples/model, {SOCKETS} sockets of {CORES} cores; {OPERATIONS} operations of \
-         random CPUs, half of them a change between normal and real-time priority 99, half a search for \
-         a CPU below 99 in the own socket. A cell says how often a CPU had to fetch the line from \
+         random CPUs, half of them a change to a random real-time priority, half a search for a CPU below 99 in \
+         the own socket. A cell says how often a CPU had to fetch the line from \
          another core's cache. Lines by the fields in them, the hottest {ROWS}."
     )
 }
@@ -264,7 +269,7 @@ mod tests {
             let unnamed = map.rows.iter().find(|row| row.name == "something else");
             assert_eq!(unnamed, None, "{}", map.layout);
         }
-        let [packed, _, _, by_cpu] = maps.map(|map| map.per_operation());
+        let [packed, _, _, by_cpu, _] = maps.map(|map| map.per_operation());
         assert!(by_cpu < packed, "{by_cpu} {packed}");
     }
 

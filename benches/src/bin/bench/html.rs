@@ -46,9 +46,16 @@ pub(crate) fn page(report: &Report, pictures: &[Picture]) -> String {
 }
 
 fn facts(report: &Report) -> Markup {
-    let [before, after] = report.load;
+    let [before, after] = &report.load;
     let Report { date, machine, backend, reason, command, rounds, seed, seconds, .. } = report;
     html! {
+        @if before.max(*after) > report.cpus as f64 {
+            p { strong {
+                "The machine had other work: the load was above its number of CPUs. Differences of a few \
+                 tens of percent mean nothing."
+            } }
+        }
+        "\n"
         @if report.quick {
             p { strong { "A quick run, which shows only that it works: no figure means anything." } }
         }
@@ -86,7 +93,7 @@ fn reading() -> Markup {
              memory. A piece in which a thread was preempted is rejected, counted, and measured again. \
              Scenes called " em { "cold" } " begin with nothing of the objects in the first and second \
              level of the caches; the others are hot. A " em { "null pair" } " is one case under two \
-             names: a difference as small as theirs is chance. A " em { "floor" } " does less than is \
+             names: a difference as small as theirs is chance. A bar with a break in it is longer than drawn. A " em { "floor" } " does less than is \
              asked for, or is wrong: it shows what remains to be won. "
             "\u{201c}Times the best peer\u{201d} is our time in that of the fastest peer of the same row, \
              whoever that is: below 1 this crate is ahead, above 1 it is behind."
@@ -191,15 +198,25 @@ fn goals(goals: &[Reached]) -> Markup {
 }
 
 fn null_pairs(pairs: &[NullPair<'_>]) -> Markup {
+    let most = pairs.iter().map(NullPair::off).fold(0.0, f64::max) * 100.0;
     html! {
         @if !pairs.is_empty() {
-            p class="faint" {
-                "Null pairs: "
-                @for (at, NullPair { twin, ratio }) in pairs.iter().enumerate() {
-                    @if at > 0 { "; " }
-                    (twin.scene) ", " (twin.peer) " " (with_interval(*ratio))
-                }
-                "."
+            details {
+                summary { (pairs.len()) " null pairs, off by at most " (format!("{most:.1}")) " %" }
+                div class="scroll" { table {
+                    thead { tr {
+                        th { "scene" } th { "twin" } th class="n" { "times the case" }
+                    } }
+                    tbody {
+                        @for NullPair { twin, ratio } in pairs {
+                            "\n"
+                            tr {
+                                td { (twin.scene) } td { (twin.peer) }
+                                td class="n" { (with_interval(*ratio)) }
+                            }
+                        }
+                    }
+                } }
             }
             "\n"
         }
@@ -317,6 +334,14 @@ mod tests {
         }
         assert!(page.contains("&lt;odd&gt; &amp; scene") && !page.contains("<odd>"));
         assert!(page.contains("<td class=\"behind\">behind</td>"));
+    }
+
+    #[test]
+    fn a_busy_machine_is_told() {
+        let mut report = fixture::report();
+        assert!(!page(&report, &[]).contains("The machine had other work"));
+        report.load = [0.5, 2.5];
+        assert!(page(&report, &[]).contains("The machine had other work"));
     }
 
     #[test]

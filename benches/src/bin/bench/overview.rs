@@ -91,7 +91,7 @@ pub(crate) fn named(report: &Report) -> Markup {
         "\n"
         div class="scroll" { table {
             thead { tr {
-                th { "peer" } th { "in the group" } th { "called" } th class="n" { "our times" } th { "" }
+                th { "peer" } th { "in the group" } th { "called" } th class="n" { "our time in its" } th { "" }
                 th class="n" { "ahead" } th class="n" { "level" } th class="n" { "behind" }
             } }
             tbody { @for named in NAMED { (named_rows(report, named)) } }
