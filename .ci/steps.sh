@@ -1,17 +1,28 @@
 # Sourced by .ci/run and .ci/full: steps with a name, a clock and a line in the table at the end.
+#
+# Who sources this may set, before the first step:
+#   logs    a directory. Each step's output stays there, what it counted stands in the table, and its
+#           result in `results.tsv`, to which runs only add: the table then shows also what earlier
+#           runs found, with their commit and day, and which steps never ran.
+#   only    a regular expression: steps whose names do not match it are not run.
+#   list    anything: no step is run.
 
-table=()
+# Of all steps, in order; and what this run adds to `results.tsv`: time, commit, status, seconds, name,
+# and what the step counted or why it was skipped.
+names=()
+results=()
 failed=0
 began=$SECONDS
+began_at=$(date -u +%FT%TZ)
+# A `+` where the tree is not what was committed.
+commit=$(git rev-parse --short HEAD 2>/dev/null || echo '?')$(git diff --quiet HEAD 2>/dev/null || echo +)
 
 # step NAME COMMAND...: runs it, prints how it went; goes on after a failure, so that one run shows
 # everything that is wrong.
-#
-# With a directory in `logs`, each step's output is kept there as well, and what it counted stands in
-# the table.
 step() {
     local name=$1 start=$SECONDS status=0 log=
     shift
+    is_wanted "$name" || return 0
     printf '\n=== %s: %s\n' "$name" "$*"
     if [ -n "${logs-}" ]; then
         mkdir -p "$logs"
@@ -21,35 +32,85 @@ step() {
         "$@" || status=$?
     fi
     if [ "$status" -eq 0 ]; then
-        table+=("$(printf '%6d s  ok       %s%s' $((SECONDS - start)) "$name" "$(counted "$log")")")
+        record ok $((SECONDS - start)) "$name" "$(counted "$log")"
     else
-        table+=("$(printf '%6d s  FAILED   %s (exit status %d)' $((SECONDS - start)) "$name" "$status")")
+        record FAILED $((SECONDS - start)) "$name" "exit status $status"
         failed=$((failed + 1))
     fi
 }
 
-# counted LOG: ', N tests' and the like, where a log says so. Needs `pipefail` of who sources this.
+# skip NAME WHY: a step that this machine cannot run.
+skip() {
+    is_wanted "$1" || return 0
+    printf '\n=== %s: skipped: %s\n' "$1" "$2"
+    record skipped - "$1" "$2"
+}
+
+is_wanted() {
+    names+=("$1")
+    [ -z "${list-}" ] && [[ $1 =~ ${only:-.} ]]
+}
+
+# record STATUS SECONDS NAME NOTE
+record() {
+    local result
+    result=$(printf '%s\t%s\t%s\t%s\t%s\t%s' "$(date -u +%FT%TZ)" "$commit" "$@")
+    results+=("$result")
+    [ -z "${logs-}" ] || { mkdir -p "$logs" && printf '%s\n' "$result" >>"$logs/results.tsv"; }
+}
+
+# counted LOG: what a step's log says of how much was done, as its programs print it. Needs `pipefail`
+# of who sources this.
 counted() {
     [ -z "$1" ] || awk '
-        /^test result:/ { tests += $4 }
-        /^Done [0-9]+ runs/ { inputs += $2 }
+        # Adds the number in front of `words` to what is called `what`, if the line has them.
+        function add(what, words) { if (match($0, "[0-9]+ " words)) sum[what] += substr($0, RSTART) }
+        function say(what) { if (sum[what]) printf "%s%.0f %s", said++ ? ", " : "", sum[what], what }
+        /^test result:/ { add("tests", "passed") }
+        /^Done / { add("fuzz executions", "runs in") }
+        { add("interleavings", "runs in [0-9]+[.][0-9]+ s$") }
+        /^[|] .* [|] [0-9]+ [|]/ { split($0, cell, "|"); sum["searches"] += cell[3] } # history
+        / killed: / || /^ *[0-9]+ killed .* <- / { sum["mutants killed"]++ }
+        /^ *[0-9]+ equal .* <- / { sum["mutants that change nothing"]++ }
+        /mutants tested in/ { add("mutants killed", "caught"); add("mutants missed", "missed") }
+        { add("cases", "cases, ") }
+        { add("operations", "(operations|records|clones and drops)[ ,]") }
+        { add("aborts", "aborts, ") }
+        { add("instructions cut off at", "instructions, ") }
+        { add("emulated machines", "emulated machines") }
         END {
-            if (tests) printf ", %d tests", tests
-            if (inputs) printf ", %d inputs", inputs
+            say("tests"); say("interleavings"); say("searches"); say("mutants killed"); say("mutants missed")
+            say("mutants that change nothing"); say("fuzz executions"); say("cases"); say("operations")
+            say("aborts"); say("instructions cut off at"); say("emulated machines")
         }' "$1"
 }
 
-# skip NAME WHY: a step that this machine cannot run.
-skip() {
-    printf '\n=== %s: skipped: %s\n' "$1" "$2"
-    table+=("$(printf '%6s    skipped  %s: %s' - "$1" "$2")")
-}
-
-# Prints the table and the totals; exits with 1 when a step failed.
+# Prints the table and the totals; exits with 1 when a step of this run failed.
+#
+# A step that is skipped does not displace what it found where it could run.
 finish() {
     printf '\n=== %s\n' "$0"
-    printf '%s\n' "${table[@]}"
-    printf '%6d s  total, %d steps, %d failed\n' $((SECONDS - began)) "${#table[@]}" "$failed"
+    {
+        printf '%s\n' "${names[@]}" ""
+        [ -z "${logs-}" ] || cat "$logs/results.tsv" 2>/dev/null || true
+        [ ${#results[@]} -eq 0 ] || printf '%s\n' "${results[@]}"
+    } | awk -F'\t' -v since="$began_at" -v total=$((SECONDS - began)) '
+        !named && $0 == "" { named = 1; next }
+        !named { name[++steps] = $0; next }
+        $3 == "skipped" && status[$5] != "" && status[$5] != "skipped" { next }
+        $1 >= at[$5] { at[$5] = $1; by[$5] = $2; status[$5] = $3; took[$5] = $4; note[$5] = $6 }
+        END {
+            for (i = 1; i <= steps; i++) {
+                n = name[i]
+                how = status[n] == "" ? "not run" : status[n]
+                count[how]++
+                when = at[n] != "" && at[n] < since ? " [" by[n] ", " substr(at[n], 1, 10) "]" : ""
+                time = took[n] ~ /[0-9]/ ? took[n] " s" : "-  "
+                printf "%8s  %-8s %s%s%s\n", time, how, n, (note[n] == "" ? "" : ": " note[n]), when
+            }
+            printf "%6d s  total, %d steps: %d ok, %d failed, %d skipped, %d not run\n", total, steps, \
+                count["ok"], count["FAILED"], count["skipped"], count["not run"]
+        }'
     [ "$failed" -eq 0 ]
 }
 

@@ -347,6 +347,17 @@ impl<'a, S: AsRef<[AtomicU64]>> IntoIterator for &'a AtomicBitmap<S> {
 }
 
 /// The set bits of an [`AtomicBitmap`]; made by [`AtomicBitmap::iter`].
+///
+/// ```
+/// use corelocal::bitmap::AtomicBitmap;
+///
+/// let used = AtomicBitmap::new(8);
+/// used.claim_run(2, 3, 1).unwrap();
+/// let mut places = used.iter();
+/// assert_eq!(places.next(), Some(2));
+/// used.set(7); // each step looks anew
+/// assert!(places.eq([3, 4, 7]));
+/// ```
 #[must_use = "iterators do nothing unless they are consumed"]
 pub struct Iter<'a, S = Box<[AtomicU64]>> {
     bitmap: &'a AtomicBitmap<S>,

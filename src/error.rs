@@ -4,6 +4,18 @@ use crate::cpu::Lane;
 use core::fmt;
 
 /// Memory for a per-CPU object could not be had. Nothing was allocated.
+///
+/// ```
+/// use corelocal::{AllocError, Area, PerCpuCell};
+///
+/// let small = Area::builder().capacity(4096).build()?;
+/// match small.try_alloc_zeroed::<PerCpuCell<u64>>() {
+///     Err(AllocError::AreaFull { capacity }) => assert_eq!(capacity, 4096), // build it larger
+///     Err(error) => eprintln!("{error}"), // says which limit to raise
+///     Ok(_) => unreachable!("a chunk takes 68 KiB a lane"),
+/// }
+/// # Ok::<(), corelocal::AreaError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AllocError {
@@ -52,6 +64,16 @@ impl fmt::Display for AllocError {
 impl core::error::Error for AllocError {}
 
 /// An area cannot have the settings that were asked for.
+///
+/// ```
+/// use corelocal::{Area, AreaError};
+///
+/// let refused = Area::builder().cpus(u32::MAX).build().unwrap_err();
+/// let AreaError::TooManyCpus { most, .. } = refused else { unreachable!("{refused}") };
+/// let largest = Area::builder().cpus(most).build()?; // reserves nothing before its first object
+/// assert_eq!(largest.lanes(), most as usize + 1);
+/// # Ok::<(), AreaError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AreaError {
@@ -90,6 +112,21 @@ impl fmt::Display for AreaError {
 impl core::error::Error for AreaError {}
 
 /// A histogram cannot have the bounds that were asked for.
+///
+/// ```
+/// use corelocal::BoundsError;
+/// use corelocal::histogram::Fixed;
+///
+/// /// Bounds from a configuration: in any order, some of them twice.
+/// fn buckets(mut bounds: Vec<u64>) -> Result<Fixed<4>, BoundsError> {
+///     bounds.sort();
+///     bounds.dedup();
+///     Fixed::try_new(&bounds)
+/// }
+/// assert_eq!(buckets(vec![10, 1, 100, 10])?.bounds(), [1, 10, 100]);
+/// assert_eq!(buckets(vec![1, 10]), Err(BoundsError::Count { given: 2, wanted: 3 }));
+/// # Ok::<(), BoundsError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BoundsError {
@@ -142,6 +179,19 @@ impl core::error::Error for BoundsError {}
 /// A per-CPU object could not be made: no memory, or an initialiser said no.
 ///
 /// The copies that were already made have been dropped, and the memory returned.
+///
+/// ```
+/// use corelocal::{InitError, PerCpu};
+/// use std::fs::File;
+///
+/// let files = PerCpu::try_new_with(|lane| File::open(format!("/no/such/file.{}", lane.index())));
+/// match files.map(drop) {
+///     Err(InitError::Init { lane, error }) => {
+///         assert_eq!((lane.index(), error.kind()), (0, std::io::ErrorKind::NotFound));
+///     }
+///     other => unreachable!("{other:?}"),
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum InitError<E> {
@@ -183,6 +233,16 @@ impl<E: core::error::Error + 'static> core::error::Error for InitError<E> {
 /// The operation did not commit on the CPU that was asked for: the thread runs elsewhere.
 ///
 /// Nothing was changed. The caller decides: try again, take another CPU, or go to the spill lane.
+///
+/// ```
+/// use corelocal::{CpuId, Moved, PerCpu, PerCpuCell};
+///
+/// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+/// let gone = CpuId::new(u32::MAX);
+/// assert_eq!(hits.add_on(gone, 1), Err(Moved)); // nothing was changed,
+/// hits.add(1);                                  // so it can be counted where the thread is
+/// assert_eq!(hits.sum(), 1);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moved;
 
@@ -195,6 +255,21 @@ impl fmt::Display for Moved {
 impl core::error::Error for Moved {}
 
 /// A batched counter could not be made. Nothing was allocated.
+///
+/// ```
+/// use corelocal::{BatchError, BatchedCounter};
+///
+/// let asked = 100;
+/// let counter = match BatchedCounter::with_batch(asked) {
+///     Err(BatchError::Batch { most, .. }) => {
+///         BatchedCounter::with_batch(asked.next_power_of_two().min(most))?
+///     }
+///     other => other?,
+/// };
+/// counter.add(1000);
+/// assert_eq!(counter.sum(), 1000);
+/// # Ok::<(), BatchError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BatchError {
@@ -236,6 +311,17 @@ impl core::error::Error for BatchError {
 }
 
 /// The count would have passed the limit that was asked for. Nothing was added.
+///
+/// ```
+/// use corelocal::{BatchedCounter, OverLimit};
+///
+/// let memory = BatchedCounter::new();
+/// memory.limited_add(60, 100)?;
+/// let refused = memory.limited_add(50, 100).unwrap_err();
+/// assert_eq!(refused, OverLimit { value: 50, limit: 100 });
+/// memory.limited_add(40, 100)?; // less fits
+/// # Ok::<(), OverLimit>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OverLimit {
     /// What was to be added.

@@ -12,6 +12,24 @@ use core::marker::PhantomData;
 ///
 /// A token costs nothing beside its offset and is `Copy`. Both types are exact: a token for a
 /// `&'static str` is not one for a `&'a str`, so that a token may also stand for writes.
+///
+/// ```
+/// # use corelocal::{PerCpu, PerCpuCell, field};
+/// use corelocal::Field;
+///
+/// #[derive(Default)]
+/// struct Traffic { received: PerCpuCell<u64>, sent: PerCpuCell<u64> }
+///
+/// /// Counts in the field that the caller names.
+/// fn count(traffic: &PerCpu<Traffic>, what: Field<Traffic, PerCpuCell<u64>>) {
+///     traffic.at(what).inc();
+/// }
+///
+/// let traffic = PerCpu::new(|_| Traffic::default());
+/// count(&traffic, field!(Traffic, sent));
+/// assert_eq!(traffic.at(field!(Traffic, sent)).sum(), 1);
+/// assert_eq!(traffic.at(field!(Traffic, received)).sum(), 0);
+/// ```
 pub struct Field<W, F> {
     offset: usize,
     /// Invariant in both, because through `*mut F` a shorter-lived value could be written.
@@ -26,12 +44,34 @@ impl<W, F> Field<W, F> {
     /// # Safety
     ///
     /// Each `W` must hold a well-aligned `F` at `offset`, for as long as the `W` lives.
+    ///
+    /// ```
+    /// # use corelocal::field::Field;
+    /// #[repr(C)]
+    /// struct Header { kind: u16, words: [u32; 4] }
+    ///
+    /// // `field!` names no element of an array: this one is counted by hand.
+    /// const THIRD: usize = std::mem::offset_of!(Header, words) + 2 * size_of::<u32>();
+    /// // SAFETY: each `Header` holds an aligned `u32` behind the first two of its words.
+    /// const WORD: Field<Header, u32> = unsafe { Field::new_unchecked(THIRD) };
+    /// assert_eq!(WORD.offset(), 12);
+    /// ```
     #[inline]
     pub const unsafe fn new_unchecked(offset: usize) -> Self {
         Self { offset, _of: PhantomData }
     }
 
     /// The field's offset in bytes.
+    ///
+    /// ```
+    /// # use corelocal::field;
+    /// struct Stats { reads: u64, writes: u64 }
+    ///
+    /// let stats = Stats { reads: 1, writes: 2 };
+    /// let writes = (&raw const stats).wrapping_byte_add(field!(Stats, writes).offset());
+    /// assert_eq!(writes.cast(), &raw const stats.writes);
+    /// # let _ = stats.reads;
+    /// ```
     #[inline]
     pub const fn offset(self) -> usize {
         self.offset

@@ -1,9 +1,18 @@
+// The README's links to pages and types: these definitions come first, so they win over those at its end. See `docs`.
+#![doc = include_str!("docs/links.md")]
+#![cfg_attr(feature = "std", doc = include_str!("docs/links-std.md"))]
+#![cfg_attr(feature = "std", doc = include_str!("docs/links-types.md"))]
+#![cfg_attr(feature = "pool", doc = "[`pools`]: crate::docs::pools\n[`PerCpuPool`]: PerCpuPool")]
+#![cfg_attr(
+    feature = "epoch",
+    doc = "[`reclaim`]: crate::docs::reclaim\n[`AtomicPerCpu`]: AtomicPerCpu"
+)]
 #![doc = include_str!("../README.md")]
 //!
 //! # From here
 //!
-//! Why the crate is as it is, which type to take, and when none: the pages in [`docs`]. The types lie in
-//! the modules below; those that most programs want are re-exported here.
+//! The pages in reading order: [`docs`]. The types lie in the modules below; those that most programs want
+//! are re-exported here.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

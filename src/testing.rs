@@ -77,6 +77,19 @@ use core::fmt;
 use std::path::PathBuf;
 
 /// What [`with`] makes up; the rest is asked of the system.
+///
+/// ```
+/// use corelocal::testing::{self, Config};
+/// use corelocal::{CpuId, Topology};
+///
+/// // All that is not made up is the real machine's.
+/// let config = Config::new().cpu_id(Some(3)).affinity("0-7".parse()?);
+/// testing::with(config, || {
+///     assert_eq!(CpuId::current(), Some(CpuId::new(3)));
+///     assert_eq!(Topology::from_root("/").allowed().len(), 8);
+/// });
+/// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+/// ```
 #[derive(Default)]
 pub struct Config<'a> {
     seam: Seam<'a>,
@@ -85,17 +98,47 @@ pub struct Config<'a> {
 
 impl<'a> Config<'a> {
     /// Makes up nothing.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::CpuId;
+    /// // Nothing made up, inside of something that is: the real machine again.
+    /// testing::with(Config::new().cpu_id(Some(5000)), || {
+    ///     let real = testing::with(Config::new(), CpuId::current);
+    ///     assert_ne!(real, CpuId::current());
+    /// });
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// This thread's CPU is always `id`; `None`: it is not known.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::PerCpu;
+    /// let names = PerCpu::new(|lane| format!("lane {}", lane.index()));
+    /// // A CPU that was plugged in after the lanes were counted.
+    /// let lane = testing::with(Config::new().cpu_id(Some(5_000_000)), || names.here().0);
+    /// assert!(lane.is_spill());
+    /// ```
     pub fn cpu_id(self, id: Option<u32>) -> Self {
         self.cpu_ids_from(move || id)
     }
 
     /// This thread's CPU is one of `ids` after the other, at each question the
     /// next, from the beginning again at the end. Not known if there are none.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::PerCpu;
+    /// let copies = PerCpu::new(|lane| lane.index());
+    /// // A thread that is moved between two questions.
+    /// let seen = testing::with(Config::new().cpu_ids([Some(0), Some(5_000_000)]), || {
+    ///     [*copies.this(), *copies.this()]
+    /// });
+    /// assert_eq!(seen, [0, copies.cpus()]);
+    /// ```
     pub fn cpu_ids(self, ids: impl IntoIterator<Item = Option<u32>>) -> Self {
         let ids: Vec<Option<u32>> = ids.into_iter().collect();
         let mut turn = 0;
@@ -109,6 +152,18 @@ impl<'a> Config<'a> {
     /// This thread's CPU is what `source` says, asked at each question. A question
     /// from inside `source`, or from a signal handler that interrupts it, goes to
     /// the system.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::CpuId;
+    /// let mut asked = 0;
+    /// let every_third_unknown = Config::new().cpu_ids_from(|| {
+    ///     asked += 1;
+    ///     (asked % 3 != 0).then_some(0)
+    /// });
+    /// let known = testing::with(every_third_unknown, || (0..9).filter_map(|_| CpuId::current()).count());
+    /// assert_eq!((known, asked), (6, 9));
+    /// ```
     pub fn cpu_ids_from(mut self, source: impl FnMut() -> Option<u32> + 'a) -> Self {
         self.seam.cpu = Some(Box::new(source) as Box<_>).into();
         self
@@ -116,24 +171,70 @@ impl<'a> Config<'a> {
 
     /// [`Topology::current`](crate::sys::Topology::current) is what the files under
     /// `root` say, as with `from_root`. Such a topology is never freed.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::Topology;
+    /// # let root = std::env::temp_dir().join(format!("corelocal-topology-root-{}", std::process::id()));
+    /// let directory = root.join("sys/devices/system/cpu");
+    /// std::fs::create_dir_all(&directory)?;
+    /// std::fs::write(directory.join("possible"), "0-479\n")?;
+    /// // How does the program behave on a large machine?
+    /// testing::with(Config::new().topology_root(&root), || {
+    ///     assert_eq!(Topology::current().possible().len(), 480);
+    /// });
+    /// # std::fs::remove_dir_all(&root)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn topology_root(mut self, root: impl Into<PathBuf>) -> Self {
         self.seam.root = Some(root.into());
         self
     }
 
     /// The affinity call tells `mask`, to any buffer that holds it.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::Topology;
+    /// // A container with two CPUs of a large machine.
+    /// let mask = "100-101".parse()?;
+    /// let machine = testing::with(Config::new().affinity(mask), || Topology::from_root("/"));
+    /// assert_eq!((machine.allowed().len(), machine.cpus() >= 102), (2, true));
+    /// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+    /// ```
     pub fn affinity(self, mask: CpuMask) -> Self {
         self.affinity_of_width(mask, 0)
     }
 
     /// The affinity call tells `mask`, but refuses buffers under `bytes` bytes, as a
     /// kernel built for that many CPUs does.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::Topology;
+    /// // A kernel for 8192 CPUs refuses the 128 bytes that many programs give it.
+    /// let config = Config::new().affinity_of_width("0,8000".parse()?, 8192 / 8);
+    /// let machine = testing::with(config, || Topology::from_root("/"));
+    /// assert_eq!(machine.allowed().to_string(), "0,8000");
+    /// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+    /// ```
     pub fn affinity_of_width(mut self, mask: CpuMask, bytes: usize) -> Self {
         self.seam.affinity = Some(Affinity::Allowed { mask, bytes });
         self
     }
 
     /// The affinity call is refused with this error number.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config};
+    /// # use corelocal::Topology;
+    /// use corelocal::sys::topology::TopologyIssueKind;
+    ///
+    /// const EPERM: i32 = 1; // of a sandbox
+    /// let machine = testing::with(Config::new().affinity_refused(EPERM), || Topology::from_root("/"));
+    /// assert_eq!(machine.allowed(), machine.online());
+    /// assert!(machine.issues().any(|i| i.kind() == TopologyIssueKind::AffinityRefused { errno: EPERM }));
+    /// ```
     pub fn affinity_refused(mut self, errno: i32) -> Self {
         self.seam.affinity = Some(Affinity::Refused { errno });
         self
@@ -148,6 +249,16 @@ impl<'a> Config<'a> {
     /// # Panics
     ///
     /// If there is no such point (0 to 8), or a delay is beyond `i32::MAX` turns.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config, Disturbance};
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// // Cut off after the CPU was read, and once more just before the commit.
+    /// let config = Config::new().at(3, Disturbance::Yield).at(7, Disturbance::Yield).first_attempts(2);
+    /// testing::with(config, || (0..5).for_each(|_| hits.inc()));
+    /// assert_eq!(hits.sum(), 5);
+    /// ```
     pub fn at(mut self, point: usize, what: Disturbance) -> Self {
         assert!(point < Points::COUNT, "there are points 0 to 8, not {point}");
         if let Disturbance::Delay(turns) = what {
@@ -165,6 +276,17 @@ impl<'a> Config<'a> {
     ///
     /// An operation makes up to 64. One that is cut off each time goes to the spill lane, which
     /// is what happens to a program under a debugger's single steps.
+    ///
+    /// ```
+    /// # use corelocal::testing::{self, Config, Disturbance};
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// // Every attempt is cut off, as under a debugger: the addition goes to the spill lane.
+    /// let config = Config::new().at(7, Disturbance::Yield).first_attempts(64);
+    /// testing::with(config, || hits.add(3));
+    /// println!("{} of 3 in the spill lane", hits.spill().load()); // all, where sections are cut off
+    /// assert_eq!(hits.sum(), 3);
+    /// ```
     pub fn first_attempts(mut self, attempts: u32) -> Self {
         self.plan.attempts = attempts;
         self
@@ -192,6 +314,16 @@ impl fmt::Debug for Config<'_> {
 ///
 /// If operations are to be disturbed, and the system refuses the thread that does it or the
 /// handler of its signal.
+///
+/// ```
+/// # use corelocal::testing::{self, Config};
+/// # use corelocal::CpuId;
+/// let elsewhere = testing::with(Config::new().cpu_id(None), || {
+///     assert_eq!(CpuId::current(), None);
+///     std::thread::spawn(CpuId::current).join().unwrap()
+/// });
+/// assert_eq!(elsewhere.is_some(), CpuId::current().is_some()); // the real one, as after `with`
+/// ```
 pub fn with<R>(config: Config<'_>, body: impl FnOnce() -> R) -> R {
     let Config { seam, plan } = config;
     seam::scope(&seam, || rseq::disturbed(plan, body))
@@ -226,64 +358,20 @@ pub fn force_backend(backend: Backend) -> Result<(), ForceError> {
 /// # Errors
 ///
 /// This process has the backend that it would have without the variable, and the error says why.
+///
+/// ```
+/// use corelocal::testing;
+///
+/// // At the head of a test that is started once for each backend.
+/// match testing::asked_backend() {
+///     Ok(Some(backend)) => println!("on {backend}"),
+///     Ok(None) => println!("on {}, which is the best here", corelocal::backend()),
+///     Err(error) => panic!("this machine cannot test that: {error}"),
+/// }
+/// ```
 pub fn asked_backend() -> Result<Option<Backend>, ForceError> {
     force::of_environment()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cpu::CpuId;
-    use crate::sys::{Topology, cpus};
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    fn id() -> Option<u32> {
-        CpuId::current().map(CpuId::get)
-    }
-
-    #[test]
-    fn only_the_calling_thread_sees_what_is_made_up() {
-        with(Config::new().cpu_id(Some(u32::MAX)), || {
-            assert_eq!(id(), Some(u32::MAX));
-            let elsewhere = std::thread::spawn(id).join().unwrap();
-            assert_ne!(elsewhere, Some(u32::MAX));
-            with(Config::new().cpu_id(None), || assert_eq!(id(), None));
-            assert_eq!(id(), Some(u32::MAX), "the outer one is back");
-        });
-        assert_ne!(id(), Some(u32::MAX));
-    }
-
-    #[test]
-    fn a_panic_puts_the_system_back() {
-        let body = || with(Config::new().cpu_id(Some(77_777)), || panic!("on purpose"));
-        assert!(catch_unwind(AssertUnwindSafe(body)).is_err());
-        assert_ne!(id(), Some(77_777));
-    }
-
-    #[test]
-    fn a_source_may_borrow_and_may_ask_for_the_cpu_itself() {
-        let mut asked = 0;
-        let source = || {
-            asked += 1;
-            assert_ne!(id(), Some(99_999), "the inner question goes to the system");
-            Some(99_999)
-        };
-        with(Config::new().cpu_ids_from(source), || assert_eq!(id(), Some(99_999)));
-        assert_eq!(asked, 1);
-        with(Config::new().cpu_ids([]), || assert_eq!(id(), None));
-    }
-
-    #[test]
-    fn what_is_fixed_for_the_process_is_not_made_up() {
-        let allowed = CpuMask::from_iter([CpuId::new(900)]);
-        let config = Config::new().topology_root("/nonexistent").affinity(allowed.clone());
-        with(config.cpu_id(Some(4000)), || {
-            let fake = Topology::current();
-            assert_eq!((fake.cpus(), fake.allowed()), (4001, &allowed));
-            assert!(core::ptr::eq(fake, Topology::current()), "read once in a scope");
-            assert!(cpus() < 4001);
-        });
-        assert!(Topology::current().cpus() < 4001);
-        assert_eq!(Topology::current().cpus(), cpus());
-    }
-}
+mod tests;

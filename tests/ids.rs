@@ -3,8 +3,9 @@
 
 mod common;
 
+use corelocal::bitmap::AtomicBitmap;
 use corelocal::testing::{Config, with};
-use corelocal::{Area, Backend, CpuId, Moved, PerCpu, PerCpuCell, backend, per_cpu};
+use corelocal::{Area, Backend, CpuId, Lane, Moved, PerCpu, PerCpuCell, backend, per_cpu};
 use std::collections::BTreeSet;
 use std::sync::Barrier;
 
@@ -118,5 +119,36 @@ fn add_on_changes_nothing_where_the_thread_is_moved_meanwhile() {
         });
         let on = object.get(CpuId::new(0)).unwrap().load();
         assert_eq!(object.sum(), on, "added to another lane: {ids:?}");
+    }
+}
+
+/// M6, <https://github.com/Amanieu/thread_local-rs/issues/88>: as the documentation of `Iter` says.
+#[test]
+fn a_walk_over_the_lanes_that_were_used_misses_one() {
+    for object in objects() {
+        let used = AtomicBitmap::new(object.lanes());
+        let ids = [Some(0), None, Some(machine()), Some(u32::MAX), Some(machine() + 7)];
+        std::thread::scope(|scope| {
+            for first in 0..4 {
+                let (object, used) = (&object, &used);
+                scope.spawn(move || {
+                    let ids = ids.into_iter().cycle().skip(first).take(5);
+                    with(Config::new().cpu_ids(ids), || {
+                        for _ in 0..1000 {
+                            let (lane, before) = object.fetch_add(1);
+                            if before == 0 {
+                                used.set(lane.index());
+                            }
+                        }
+                    });
+                });
+            }
+        });
+        let walked: Vec<Lane> =
+            used.iter().filter_map(|index| Lane::of_index(index, object.cpus() as u32)).collect();
+        let nonzero = object.iter().filter(|(_, copy)| copy.load() > 0).map(|(lane, _)| lane);
+        assert_eq!(walked, nonzero.collect::<Vec<_>>());
+        let sum: u64 = walked.iter().map(|lane| object.lane(*lane).unwrap().load()).sum();
+        assert_eq!((sum, used.count()), (4000, walked.len()));
     }
 }

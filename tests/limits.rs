@@ -5,9 +5,12 @@
 mod common;
 
 use common::{allowed, alone, alone_after, before_exec, checked, child_args, is_child, pin, skip};
+use corelocal::histogram::LogLinear;
+use corelocal::refcount::{PerCpuArc, PerCpuArcOwner};
 use corelocal::{
-    Area, CoLocated, CpuId, PerCpu, PerCpuCell, Topology, backend, bytemuck::Zeroable, counters,
-    field, per_cpu,
+    Area, BatchedCounter, ByCpu, CoLocated, CpuId, CpuMask, Packed, Padded, PerCpu, PerCpuCell,
+    PerCpuCounter, PerCpuGauge, PerCpuHistogram, PerCpuRing, PerCpuRwLock, Priority, PriorityVec,
+    Split, Topology, backend, bytemuck::Zeroable, counters, field, per_cpu,
 };
 use std::ffi::{CStr, CString};
 use std::io;
@@ -143,6 +146,56 @@ struct Parts {
     cell: PerCpuCell<u16>,
 }
 
+/// What is built on objects, each made, used, ended: drains, kills and writes look at every lane.
+fn every_structure() {
+    let (counter, gauge, batched) =
+        (PerCpuCounter::new(), PerCpuGauge::new(), BatchedCounter::new());
+    counter.add(5);
+    gauge.dec();
+    assert_eq!((counter.take(), counter.sum(), gauge.sum()), (5, 0, -1));
+    assert!(batched.limited_add(3, 3).is_ok() && batched.limited_add(1, 3).is_err());
+    let histogram = PerCpuHistogram::<64>::new(LogLinear);
+    histogram.record(7);
+    assert_eq!(histogram.snapshot().count(), 1);
+    let ring = PerCpuRing::new(4096);
+    ring.write(b"record").unwrap();
+    assert_eq!(ring.reader().unwrap().drain().count(), 1);
+    let owner = PerCpuArcOwner::new(8);
+    let arc = owner.share();
+    assert!(owner.kill().is_ok());
+    assert_eq!((*arc, PerCpuArc::has_owner(&arc)), (8, false));
+    let lock = PerCpuRwLock::new(1);
+    *lock.write().unwrap() += 1;
+    assert_eq!(*lock.read().unwrap(), 2);
+    #[cfg(feature = "pool")]
+    {
+        let pool = corelocal::PerCpuPool::new(Vec::<u8>::new);
+        drop(pool.get());
+        assert_eq!(pool.drain().unwrap().count(), 1);
+        assert_eq!(pool.shrink_to(0), Ok(0));
+    }
+    one_cpu_and_its_priority();
+}
+
+/// A priority vector of one CPU in each layout.
+fn one_cpu_and_its_priority() {
+    fn check<L: corelocal::priority::Layout>() {
+        let cpu = CpuId::new(0);
+        let vector = PriorityVec::<L>::try_new(&[cpu]).unwrap();
+        let mut slot = PriorityVec::claim(&vector, cpu).unwrap();
+        let (allowed, mut found) = (CpuMask::from_iter([cpu]), CpuMask::new());
+        assert_eq!(vector.find(Priority::HIGHER, &allowed, &mut found), None);
+        slot.set(Priority::NORMAL).unwrap();
+        let level = vector.find(Priority::HIGHER, &allowed, &mut found);
+        assert_eq!((level, &found), (Some(Priority::NORMAL), &allowed));
+        assert_eq!(vector.find(Priority::NORMAL, &allowed, &mut found), None, "an equal");
+    }
+    check::<ByCpu>();
+    check::<Packed>();
+    check::<Padded>();
+    check::<Split>();
+}
+
 /// A1, <https://github.com/jemalloc/jemalloc/issues/2054>: as under `taskset -c 1`. The count of
 /// allowed CPUs is 1, and the id is not 0.
 #[test]
@@ -163,6 +216,7 @@ fn a_process_on_one_cpu_counts_everything() {
         assert!(hits.cpus() > cpu as usize);
         assert!(hits.iter().any(|(lane, _)| lane.cpu() == Some(CpuId::new(cpu))));
         every_operation();
+        every_structure();
     });
 }
 
@@ -206,6 +260,14 @@ fn a_machine_with_one_cpu_has_every_container() {
         assert_eq!((Topology::current().cpus(), Area::global().lanes()), (1, 2));
         assert_eq!(HITS.iter().len(), 2);
         every_operation();
+        every_structure();
+        // Where a thread's CPU is not known, its place is found by a hash.
+        #[cfg(feature = "testing")]
+        {
+            use corelocal::testing::{Config, with};
+            with(Config::new().cpu_id(None), every_operation);
+            with(Config::new().cpu_id(None), every_structure);
+        }
         let one = Area::builder().cpus(1).build().unwrap();
         assert_eq!(one.try_alloc(|_| PerCpuCell::new(1_u8)).unwrap().sum(), 2);
     });
@@ -242,6 +304,7 @@ fn a_thousand_objects_open_no_more_files_than_one() {
             every_operation();
             let _ = (backend(), CpuId::current(), Topology::current().cpus());
         }
+        (0..objects.min(20)).for_each(|_: usize| every_structure());
         return;
     }
     let (Some(one), Some(many)) = (traced(name, 1), traced(name, 1000)) else {

@@ -4,8 +4,8 @@
 //! Where the rest of a sandbox's oddities is tested: refused calls in `topology/sandbox.rs`,
 //! `backend/without.rs`, `quiet.rs` and each structure's `processes.rs`; limits and one CPU in
 //! `limits.rs`; forks in `churn.rs` and the structures' `processes.rs`; signals, ends of threads and
-//! unloading in `threads.rs` and `register/`. Strict overcommit is the whole machine's, so no test
-//! sets it; `space.rs` looks at the mappings' flags instead.
+//! unloading in `threads.rs` and `register/`; a set of one CPU, little memory and strict overcommit in
+//! `cgroups.rs`.
 #![cfg(all(feature = "std", target_os = "linux"))]
 #![allow(unsafe_code, reason = "mounts in a child, and locks its memory")]
 

@@ -294,7 +294,12 @@ fn check_refused<T>(area: &Area) {
     let error = area.try_alloc_in_place(called::<T>).unwrap_err();
     let InitError::Alloc(error) = error else { panic!("an initialiser was called") };
     let lanes = area.lanes();
-    let fits = size_of::<T>().checked_mul(lanes).is_some_and(|all| all <= isize::MAX as usize);
+    // A lane of its own: the object, and a dead page.
+    let stride = size_of::<T>()
+        .checked_add(4096)
+        .and_then(|size| size.checked_next_multiple_of(align_of::<T>().max(4096)));
+    let all = stride.and_then(|stride| stride.checked_mul(lanes));
+    let fits = all.is_some_and(|all| all <= isize::MAX as usize);
     match error {
         AllocError::CapacityOverflow { lanes: named, .. } => assert!(!fits && named == lanes),
         AllocError::OutOfMemory { bytes } => assert!(fits && bytes > size_of::<T>()),

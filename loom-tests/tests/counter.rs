@@ -206,21 +206,54 @@ fn room_that_was_made_is_used_twice() {
     });
 }
 
+/// A limit of which a third of a quarter, for two CPUs and the spill lane, is enough for a stock.
+fn limit_with_stocks(area: &Area) -> i64 {
+    20 * area.lanes() as i64
+}
+
 /// E42: what was taken out of a stock is counted, and the stock is collected.
 #[test]
 fn a_stock_is_collected_before_its_use_is_seen() {
-    const LIMIT: i64 = 60;
     on_cpus([Some(0)], || {
         large_model("a_stock_is_collected_before_its_use_is_seen", [2, 4], || {
             let area = area();
-            let shared = Limited::new(&area);
-            // A sixtieth of the room is used, a third of a quarter goes into this CPU's stock.
-            shared.add(1, LIMIT);
+            let (shared, limit) = (Limited::new(&area), limit_with_stocks(&area));
+            // Fills this CPU's stock.
+            shared.add(1, limit);
             together([
-                part(&shared, |shared| shared.add(1, LIMIT)),
-                part(&shared, |shared| shared.add(59, LIMIT)),
+                part(&shared, move |shared| shared.add(1, limit)),
+                part(&shared, move |shared| shared.add(limit as u64 - 1, limit)),
             ]);
-            Limited::end(shared, area, LIMIT);
+            Limited::end(shared, area, limit);
+        });
+    });
+}
+
+/// One after the other: then nothing is refused but what would pass the limit.
+#[test]
+fn room_in_the_stock_of_another_cpu_is_lost() {
+    on_cpus([Some(0), Some(1)], || {
+        model("room_in_the_stock_of_another_cpu_is_lost", 2, || {
+            let area = area();
+            let (shared, limit) = (Limited::new(&area), limit_with_stocks(&area));
+            shared.add(1, limit);
+            let rest = part(&shared, move |shared| shared.add(limit as u64 - 1, limit));
+            together([rest, Box::new(|| ())]);
+            assert_eq!(Limited::end(shared, area, limit), limit as u64);
+        });
+    });
+}
+
+/// What is in stock was let in by the limit of whoever filled it.
+#[test]
+fn a_stock_lets_in_what_a_smaller_limit_refuses() {
+    on_cpus([Some(0)], || {
+        model("a_stock_lets_in_what_a_smaller_limit_refuses", 2, || {
+            let area = area();
+            let (shared, limit) = (Limited::new(&area), limit_with_stocks(&area));
+            shared.add(1, limit);
+            assert!(shared.counter.limited_add(1, 1).is_err(), "1 is counted, and 1 is the limit");
+            assert_eq!(Limited::end(shared, area, 1), 1);
         });
     });
 }

@@ -68,6 +68,21 @@ fn a_reader_that_does_not_wait_is_inside_with_a_writer() {
     });
 }
 
+/// A word that changed meanwhile is not a closed one.
+#[test]
+fn a_reader_that_does_not_wait_is_refused_by_an_open_lock() {
+    on_cpus([Some(0), SPILL, Some(0)], || {
+        model("a_reader_that_does_not_wait_is_refused_by_an_open_lock", 3, || {
+            let shared = Shared::new();
+            together([
+                part(&shared, |shared| assert!(shared.lock.try_read().is_ok(), "it was open")),
+                part(&shared, |shared| shared.lock.clear_poison()),
+            ]);
+            Shared::end(shared);
+        });
+    });
+}
+
 /// The three bad interleavings of a scan with one count a lane, and those of one that sums the entries
 /// first: a reader that comes too late is counted in the first lane, and leaves again in the last
 /// one. It must not make up for the one who is inside.

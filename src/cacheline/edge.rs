@@ -36,6 +36,18 @@ where
     Bytes<ALIGN>: Aligned,
 {
     /// The only value.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// use corelocal::cacheline::Edge;
+    ///
+    /// cacheline_struct! {
+    ///     struct Queue { group hot(aligned) { running: u32 } name: u64 }
+    /// }
+    /// // Written out in full, the struct names its edges.
+    /// let queue = Queue { _edge0: Edge::new(), running: 3, _edge1: Edge::new(), name: 7 };
+    /// assert_eq!(queue.running + queue.name as u32, 10);
+    /// ```
     #[inline]
     pub const fn new() -> Self {
         Self { aligner: [] }
@@ -52,8 +64,37 @@ pub const fn __edge_if(bytes: usize) -> usize {
 /// A struct whose layout promises are checked at compile time.
 ///
 /// [`cacheline_struct!`](crate::cacheline_struct!) implements it.
+///
+/// ```
+/// # use corelocal::cacheline_struct;
+/// use corelocal::cacheline::Checked;
+///
+/// cacheline_struct! {
+///     struct Ring<T> { group ends(bytes <= 16) { head: T, tail: T } }
+/// }
+///
+/// /// A table that makes the checks of whatever it holds fire.
+/// struct Table<T: Checked>(Vec<T>);
+/// impl<T: Checked> Table<T> {
+///     fn new() -> Self {
+///         const { T::CHECKED };
+///         Self(Vec::new())
+///     }
+/// }
+/// assert!(Table::<Ring<u64>>::new().0.is_empty()); // `Ring<[u64; 2]>` would fail the build
+/// # let _ = |ring: Ring<u64>| (ring.head, ring.tail);
+/// ```
 pub trait Checked {
     /// Naming this constant is what makes the checks fire.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! {
+    ///     struct Ring<T> { group ends(bytes <= 16) { head: T, tail: T } }
+    /// }
+    /// const _: () = Ring::<u64>::CHECKED; // in `cargo check` already
+    /// # let _ = |ring: Ring<u64>| (ring.head, ring.tail);
+    /// ```
     const CHECKED: ();
 }
 
@@ -62,10 +103,39 @@ pub trait Checked {
 /// The layout of a generic struct is not known before its parameters are, and rustc checks what it
 /// generates code for. So [`cacheline_struct!`](crate::cacheline_struct!) gives each generic struct
 /// a field `_proof` of this type: no such struct can be written out without [`Proof::new`].
+///
+/// ```
+/// # use corelocal::cacheline_struct;
+/// use corelocal::cacheline::Proof;
+///
+/// cacheline_struct! {
+///     #[derive(Clone, Copy, PartialEq, Debug)]
+///     struct Ring<T> { group ends(bytes <= 16) { head: T, tail: T } }
+/// }
+/// let ring = Ring { head: 1_u64, tail: 2, _proof: Proof::new() };
+/// let moved = Ring { head: 2, ..ring }; // the proof goes along, and takes no room
+/// assert_eq!((moved.tail, size_of_val(&moved)), (2, 16));
+/// ```
 pub struct Proof<W>(PhantomData<fn() -> W>);
 
 impl<W: Checked> Proof<W> {
     /// The only value; the build fails where a promise of `W` is broken.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// use corelocal::cacheline::Proof;
+    ///
+    /// cacheline_struct! {
+    ///     struct Ring<T> { group ends(bytes <= 16) { head: T, tail: T } }
+    /// }
+    /// impl<T: Default> Ring<T> {
+    ///     fn empty() -> Self {
+    ///         Ring { head: T::default(), tail: T::default(), _proof: Proof::new() }
+    ///     }
+    /// }
+    /// let ring = Ring::<u32>::empty();
+    /// assert_eq!((ring.head, ring.tail), (0, 0));
+    /// ```
     #[inline]
     pub const fn new() -> Self {
         const { W::CHECKED }

@@ -7,10 +7,31 @@ use super::CACHE_LINE;
 
 /// A number of lines that a [`CacheLine`] can be aligned to: `Lines<1>`, `2`, `4` and `8` are
 /// [`LineCount`]s.
+///
+/// ```
+/// # use corelocal::CACHE_LINE;
+/// use corelocal::cacheline::{CacheLine, LineCount, Lines};
+///
+/// /// A counter in as many lines as its user wants.
+/// struct Counter<const N: usize>(CacheLine<u64, N>) where Lines<N>: LineCount;
+/// assert_eq!(size_of::<Counter<2>>(), 2 * CACHE_LINE); // `Counter<3>` does not compile
+/// # let _ = |counter: Counter<1>| counter.0;
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<const N: usize>;
 
 /// The [`Lines`] there are: powers of two, since alignments are. Sealed.
+///
+/// ```
+/// # use corelocal::CACHE_LINE;
+/// use corelocal::cacheline::{CacheLine, LineCount, Lines};
+///
+/// /// The bound that code over any number of lines needs.
+/// fn bytes<const N: usize>() -> usize where Lines<N>: LineCount {
+///     size_of::<CacheLine<u8, N>>()
+/// }
+/// assert_eq!([bytes::<1>(), bytes::<4>()], [CACHE_LINE, 4 * CACHE_LINE]);
+/// ```
 pub trait LineCount: sealed::Aligned {}
 
 pub(super) mod sealed {
@@ -91,12 +112,29 @@ where
     Lines<N>: LineCount,
 {
     /// Gives `value` lines of its own.
+    ///
+    /// ```
+    /// # use corelocal::CacheLine;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// static IN: CacheLine<AtomicU64> = CacheLine::new(AtomicU64::new(0));
+    /// static OUT: CacheLine<AtomicU64> = CacheLine::new(AtomicU64::new(0)); // not on IN's line
+    /// IN.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(OUT.load(Ordering::Relaxed), 0);
+    /// ```
     #[inline]
     pub const fn new(value: T) -> Self {
         Self { aligner: [], value }
     }
 
     /// Takes the value out.
+    ///
+    /// ```
+    /// # use corelocal::CacheLine;
+    /// let queues = [CacheLine::<_>::new(vec![1]), CacheLine::new(vec![2, 3])];
+    /// let all: Vec<i32> = queues.into_iter().flat_map(CacheLine::into_inner).collect();
+    /// assert_eq!(all, [1, 2, 3]);
+    /// ```
     #[inline]
     pub fn into_inner(self) -> T {
         self.value

@@ -36,16 +36,38 @@ pub struct LineWarning {
 
 impl LineWarning {
     /// A warning if lines of `actual` bytes are larger than [`CACHE_LINE`].
+    ///
+    /// ```
+    /// use corelocal::cacheline::{CACHE_LINE, LineWarning};
+    ///
+    /// // Smaller lines break no promise.
+    /// assert_eq!(LineWarning::for_line(CACHE_LINE / 2), None);
+    /// let warning = LineWarning::for_line(4 * CACHE_LINE).expect("lines are larger");
+    /// assert!(warning.to_string().contains(&CACHE_LINE.to_string()));
+    /// ```
     pub const fn for_line(actual: usize) -> Option<Self> {
         if actual > CACHE_LINE { Some(Self { actual }) } else { None }
     }
 
     /// The line's size in bytes that this build assumes.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{CACHE_LINE, LineWarning};
+    /// assert_eq!(LineWarning::for_line(1024).map(LineWarning::assumed), Some(CACHE_LINE));
+    /// ```
     pub const fn assumed(self) -> usize {
         CACHE_LINE
     }
 
     /// The line's size in bytes on this machine.
+    ///
+    /// ```
+    /// use corelocal::cacheline::LineWarning;
+    ///
+    /// // How many lines of the build share one of the machine.
+    /// let warning = LineWarning::for_line(1024).unwrap();
+    /// assert!(warning.actual() / warning.assumed() >= 2);
+    /// ```
     pub const fn actual(self) -> usize {
         self.actual
     }

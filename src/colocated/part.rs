@@ -33,6 +33,19 @@ pub trait HasPart<const I: usize>: Sized {
     /// The part's type.
     type Part;
     /// The part's place: `Self::PART.offset()` bytes from the start.
+    ///
+    /// ```
+    /// # use corelocal::colocated::HasPart;
+    /// # use corelocal::colocated;
+    /// colocated! { struct State { running: u32, weight: u64 } }
+    ///
+    /// /// How far part `J` lies behind part `I`, in bytes.
+    /// fn distance<W: HasPart<I> + HasPart<J>, const I: usize, const J: usize>() -> usize {
+    ///     <W as HasPart<J>>::PART.offset() - <W as HasPart<I>>::PART.offset()
+    /// }
+    /// assert_eq!(distance::<State, 0, 1>(), 8);
+    /// # let _ = |state: State| (state.running, state.weight);
+    /// ```
     const PART: Field<Self, Self::Part>;
 }
 
@@ -44,6 +57,18 @@ pub trait HasPart<const I: usize>: Sized {
 /// `unsafe` and without a second pointer.
 ///
 /// `F` is always `<W as HasPart<I>>::Part`; it is a parameter so that signatures can name it.
+///
+/// ```
+/// # use corelocal::{CoLocated, Part};
+/// struct Entity<'a> { parent: Option<Part<'a, Group<'a>, Entity<'a>, 1>> }
+/// /// A queue, and the entity by which it hangs in its parent's queue.
+/// type Group<'a> = CoLocated<u32, Entity<'a>>;
+///
+/// let root = Group::new(10, Entity { parent: None }, ());
+/// let child = Group::new(20, Entity { parent: Some(root.part_b()) }, ());
+/// let parent = child.b().parent.unwrap();    // links go from entity to entity,
+/// assert_eq!(*parent.whole().a(), 10);       // and the queue is a subtraction away
+/// ```
 pub struct Part<'a, W, F, const I: usize = 0> {
     /// Where the part lies, with the provenance of the whole `W`.
     part: NonNull<F>,
@@ -61,6 +86,14 @@ where
     W: HasPart<I, Part = F>,
 {
     /// Part `I` of `whole`.
+    ///
+    /// ```
+    /// # use corelocal::{colocated, Part};
+    /// colocated! { struct State { running: u32, weight: u64 } }
+    /// let state = State { running: 3, weight: 1024 };
+    /// let weight = Part::<State, u64, 1>::new(&state); // what `state.weight()` does
+    /// assert_eq!((*weight, weight.whole().running), (1024, 3));
+    /// ```
     #[inline]
     pub fn new(whole: &'a W) -> Self {
         // SAFETY: a reference points to a live `W`.
@@ -69,6 +102,15 @@ where
     }
 
     /// The whole that the part lies in. Costs one subtraction of a constant.
+    ///
+    /// ```
+    /// # use corelocal::{CoLocated, Part};
+    /// type State = CoLocated<&'static str, u64>;
+    /// fn name(weight: Part<'_, State, u64, 1>) -> &'static str {
+    ///     weight.whole().a()
+    /// }
+    /// assert_eq!(name(State::new("web", 1024, ()).part_b()), "web");
+    /// ```
     #[inline]
     pub fn whole(self) -> &'a W {
         // SAFETY:
@@ -98,6 +140,16 @@ where
 
 impl<'a, W, F, const I: usize> Part<'a, W, F, I> {
     /// The part, for as long as the whole was borrowed.
+    ///
+    /// ```
+    /// # use corelocal::{CoLocated, Part};
+    /// /// Lives as long as the whole; what `Deref` gives lives only as long as the pointer.
+    /// fn longest<'a>(names: &[Part<'a, CoLocated<String, u64>, String>]) -> Option<&'a String> {
+    ///     names.iter().map(|part| part.get()).max_by_key(|name| name.len())
+    /// }
+    /// let (a, b) = (CoLocated::new("x".into(), 1, ()), CoLocated::new("xyz".into(), 2, ()));
+    /// assert_eq!(longest(&[a.part_a(), b.part_a()]).unwrap(), "xyz");
+    /// ```
     #[inline]
     pub fn get(self) -> &'a F {
         // SAFETY: `new` pointed it at a part of a `W` that is alive and shared for `'a`; a token's
@@ -107,6 +159,16 @@ impl<'a, W, F, const I: usize> Part<'a, W, F, I> {
 
     /// A raw pointer to the part that may be used for reading the whole, and for changing what in
     /// it may be changed through a shared reference: fit for `CoLocated::from_a` and the like.
+    ///
+    /// ```
+    /// # use corelocal::CoLocated;
+    /// type State = CoLocated<u32, u64>;
+    /// let state = State::new(3, 1024, ());
+    /// let link = state.part_a().as_non_null(); // for a list that knows no lifetimes
+    /// // SAFETY: `link` covers the whole, which lives and is only read.
+    /// let whole = unsafe { State::from_a(link).as_ref() };
+    /// assert_eq!(whole.b(), &1024);
+    /// ```
     #[inline]
     pub fn as_non_null(self) -> NonNull<F> {
         self.part

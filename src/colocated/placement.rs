@@ -9,6 +9,18 @@ use crate::cacheline::{CACHE_LINE, Edge, Layout, LayoutField, Message};
 
 /// How the parts of a [`CoLocated`] lie: [`Together`], [`Apart`], or one of these with an odd number
 /// of lines ([`Odd`]). Sealed.
+///
+/// ```
+/// # use corelocal::CACHE_LINE;
+/// use corelocal::colocated::{Apart, CoLocated, Placement, Together};
+///
+/// /// The same parts, placed as the caller has measured to be best.
+/// type Level<P> = CoLocated<u32, usize, (), P>;
+/// fn bytes<P: Placement>() -> usize {
+///     size_of::<Level<P>>()
+/// }
+/// assert_eq!((bytes::<Together>(), bytes::<Apart>()), (2 * size_of::<usize>(), 2 * CACHE_LINE));
+/// ```
 pub trait Placement: sealed::Sealed + Copy {}
 
 mod sealed {
@@ -31,11 +43,31 @@ use sealed::Sealed;
 
 /// The parts lie side by side: each at the next multiple of its alignment. For what one CPU uses
 /// together.
+///
+/// ```
+/// use corelocal::colocated::{CoLocated, Together};
+///
+/// // The default: named only where a placement is.
+/// let state: CoLocated<u32, u32, (), Together> = CoLocated::new(1, 2, ());
+/// assert_eq!(size_of_val(&state), 8);
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Together;
 
 /// Each part begins on a cache line and shares none with another part. For a counter that all CPUs
 /// write beside a pointer that all read.
+///
+/// ```
+/// # use corelocal::CACHE_LINE;
+/// use corelocal::colocated::{Apart, CoLocated};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// // All threads add to the first, and all read the second: not on one line.
+/// type Shared = CoLocated<AtomicU64, &'static str, (), Apart>;
+/// let shared = Shared::placed(AtomicU64::new(0), "read-mostly", ());
+/// shared.a().fetch_add(1, Ordering::Relaxed);
+/// assert_eq!((Shared::OFFSET_B, *shared.b()), (CACHE_LINE, "read-mostly"));
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Apart;
 
@@ -47,6 +79,16 @@ pub struct Apart;
 ///
 /// `PAD` cannot be computed from the parts' types, because Rust has no way to do that yet; but a
 /// wrong one fails the build and says which is right.
+///
+/// ```
+/// # use corelocal::CACHE_LINE;
+/// use corelocal::colocated::{CoLocated, Odd};
+///
+/// // Two lines of data, so one of padding.
+/// type Slot = CoLocated<[u8; CACHE_LINE], [u8; CACHE_LINE], (), Odd<1>>;
+/// let table: Vec<Slot> = (0..4).map(|_| Slot::placed([0; CACHE_LINE], [0; CACHE_LINE], ())).collect();
+/// assert_eq!(size_of_val(&table[..]), 4 * 3 * CACHE_LINE);
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Odd<const PAD: usize, P = Together>(P);
 
@@ -141,6 +183,15 @@ impl<A, B, C, P: Placement> CoLocated<A, B, C, P> {
     /// * [`Together`]: each part begins at the first multiple of its alignment behind the one before.
     /// * [`Apart`]: each part begins on a line, and no other begins before it ends.
     /// * [`Odd`]: the size is an odd number of lines.
+    ///
+    /// ```
+    /// # use corelocal::CACHE_LINE;
+    /// use corelocal::colocated::{Apart, CoLocated};
+    ///
+    /// type Pair = CoLocated<[u8; 100], u64, (), Apart>;
+    /// const _: () = Pair::PLACED; // checked in `cargo check`, before anybody makes one
+    /// assert_eq!(Pair::OFFSET_B % CACHE_LINE, 0);
+    /// ```
     pub const PLACED: () = Self::prove();
 
     const fn prove() {
@@ -176,6 +227,15 @@ impl<A, B, C, P: Placement> CoLocated<A, B, C, P> {
     }
 
     /// The map of the parts, which it calls `a`, `b` and `c`.
+    ///
+    /// ```
+    /// # use corelocal::CoLocated;
+    /// type State = CoLocated<[u64; 10], u64>;
+    /// println!("{}", State::LAYOUT); // a table of every byte
+    /// let map = State::LAYOUT.with_line(64);
+    /// assert_eq!(map.lines_of(&["b"])?.count(), 1);
+    /// # Ok::<(), corelocal::cacheline::UnknownField<'_>>(())
+    /// ```
     pub const LAYOUT: Layout<'static> = Layout::new(
         "CoLocated",
         size_of::<Self>(),

@@ -48,6 +48,13 @@ pub struct BatchedCounter {
 
 impl BatchedCounter {
     /// The batch, where none is asked for.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let counter = BatchedCounter::new();
+    /// assert_eq!(counter.error_bound(), BatchedCounter::with_batch(BatchedCounter::BATCH)?.error_bound());
+    /// # Ok::<(), corelocal::BatchError>(())
+    /// ```
     pub const BATCH: u64 = 32;
 
     /// A count of zero, in the global area.
@@ -55,6 +62,15 @@ impl BatchedCounter {
     /// # Panics
     ///
     /// If the system refuses memory.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// use std::sync::LazyLock;
+    ///
+    /// static IN_FLIGHT: LazyLock<BatchedCounter> = LazyLock::new(BatchedCounter::new);
+    /// IN_FLIGHT.inc();
+    /// assert_eq!(IN_FLIGHT.sum(), 1);
+    /// ```
     #[cfg(not(corelocal_loom))]
     #[must_use]
     #[track_caller]
@@ -73,6 +89,16 @@ impl BatchedCounter {
     /// # Errors
     ///
     /// [`BatchError`]; nothing was allocated.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// // Bytes of pages of 4096: 32 of them a batch.
+    /// let bytes = BatchedCounter::with_batch(32 * 4096)?;
+    /// bytes.add(4096);
+    /// assert!(bytes.error_bound() >= 32 * 4096 / 2);
+    /// assert!(BatchedCounter::with_batch(100_000).is_err()); // no power of two
+    /// # Ok::<(), corelocal::BatchError>(())
+    /// ```
     #[cfg(not(corelocal_loom))]
     pub fn with_batch(batch: u64) -> Result<Self, BatchError> {
         Self::in_area(Area::global(), batch)
@@ -83,12 +109,29 @@ impl BatchedCounter {
     /// # Errors
     ///
     /// [`BatchError`]; nothing was allocated.
+    ///
+    /// ```
+    /// # use corelocal::{Area, BatchedCounter};
+    /// let tenant = Area::builder().capacity(16 << 20).build()?;
+    /// let memory = BatchedCounter::in_area(&tenant, 4096)?;
+    /// memory.limited_add(1000, 1 << 20)?;
+    /// assert!(tenant.stats().live > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_area(area: &Area, batch: u64) -> Result<Self, BatchError> {
         let tree = Tree::try_new(area.lanes() - 1, batch)?;
         Ok(Self { lanes: zeros(area)?, tree, reserve: Reserve::try_new(area)? })
     }
 
     /// Adds `value`, wrapping, on this CPU's copy, and carries up what fills a batch.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let queued = BatchedCounter::new();
+    /// queued.add(1500);
+    /// queued.add(-500); // signed: up and down
+    /// assert_eq!(queued.sum(), 1000);
+    /// ```
     #[inline]
     pub fn add(&self, value: i64) {
         let (lane, old) = self.lanes.fetch_add(value);
@@ -99,18 +142,46 @@ impl BatchedCounter {
     }
 
     /// Subtracts `value`, wrapping, as [`add`](Self::add) adds.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let in_use = BatchedCounter::new();
+    /// in_use.limited_add(4096, 8192)?;
+    /// in_use.sub(4096); // given back: there is room again
+    /// assert_eq!(in_use.limited_add(8192, 8192), Ok(()));
+    /// # Ok::<(), corelocal::OverLimit>(())
+    /// ```
     #[inline]
     pub fn sub(&self, value: i64) {
         self.add(value.wrapping_neg());
     }
 
     /// Adds one.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let open = BatchedCounter::new();
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..4 {
+    ///         scope.spawn(|| (0..100).for_each(|_| open.inc()));
+    ///     }
+    /// });
+    /// assert!(open.read().abs_diff(400) <= open.error_bound());
+    /// ```
     #[inline]
     pub fn inc(&self) {
         self.add(1);
     }
 
     /// Subtracts one.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let open = BatchedCounter::new();
+    /// open.inc();
+    /// std::thread::scope(|scope| { scope.spawn(|| open.dec()); }); // on whichever CPU
+    /// assert_eq!(open.sum(), 0);
+    /// ```
     #[inline]
     pub fn dec(&self) {
         self.sub(1);
@@ -124,12 +195,29 @@ impl BatchedCounter {
     /// root withholds what it is carrying: at most its own value, rounded up to the batch of the
     /// tree's topmost nodes (the counter's own up to four CPUs, four times that up to sixteen,
     /// and so on).
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let queued = BatchedCounter::new();
+    /// queued.add(1_000_000);
+    /// // Asked for at every packet, where a few more or less do not matter.
+    /// let is_crowded = queued.read() > 500_000;
+    /// assert!(is_crowded && queued.read().abs_diff(1_000_000) <= queued.error_bound());
+    /// ```
     #[inline]
     pub fn read(&self) -> i64 {
         self.tree.read()
     }
 
     /// How far [`read`](Self::read) can be off, either way: a property of the counter.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let (fine, coarse) = (BatchedCounter::with_batch(1)?, BatchedCounter::with_batch(1024)?);
+    /// // The price of going to the tree less often.
+    /// assert!(fine.error_bound() < coarse.error_bound());
+    /// # Ok::<(), corelocal::BatchError>(())
+    /// ```
     #[must_use]
     pub fn error_bound(&self) -> u64 {
         let (more, less) = self.tree.bounds();
@@ -141,6 +229,15 @@ impl BatchedCounter {
     /// Exact while nobody updates, and a live sum as a gauge's otherwise: see
     /// [`PerCpuGauge::sum`](super::PerCpuGauge::sum). Nothing that is being carried is missing.
     /// Takes a relaxed load a lane.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// let bytes = BatchedCounter::with_batch(4096)?;
+    /// bytes.add(100);
+    /// assert_eq!(bytes.sum(), 100);  // exact,
+    /// assert_eq!(bytes.read(), 0);   // where the root has not heard of it yet
+    /// # Ok::<(), corelocal::BatchError>(())
+    /// ```
     #[inline]
     pub fn sum(&self) -> i64 {
         self.lanes.sum()
@@ -158,6 +255,19 @@ impl BatchedCounter {
     /// One load where [`read`](Self::read) is further from `value` than it can be off, and the
     /// exact [`sum`](Self::sum) where it is not. So it is right while nobody is in the middle of
     /// an update, and as good as `read` or `sum` otherwise.
+    ///
+    /// ```
+    /// # use corelocal::BatchedCounter;
+    /// use std::cmp::Ordering;
+    ///
+    /// let free = BatchedCounter::new();
+    /// free.add(1_000_000);
+    /// // Below the mark, somebody has to clear up. Far from it this is one load.
+    /// let mark = 1000;
+    /// assert_eq!(free.compare(mark), Ordering::Greater);
+    /// free.sub(999_100);
+    /// assert_eq!(free.compare(mark), Ordering::Less);
+    /// ```
     pub fn compare(&self, value: i64) -> Ordering {
         match self.range() {
             Some((least, _)) if least > value => Ordering::Greater,

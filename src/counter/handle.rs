@@ -22,6 +22,21 @@ use core::fmt;
 /// [`CounterSet`](super::CounterSet), or a [`StaticCounter`](super::StaticCounter).
 ///
 /// One word, and `Copy`.
+///
+/// ```
+/// use corelocal::{CounterRef, CounterSet};
+///
+/// /// What a connection keeps of the table of counters: two words.
+/// struct Connection<'a> { received: CounterRef<'a>, sent: CounterRef<'a> }
+///
+/// let table = CounterSet::try_new(64)?;
+/// let [received, sent] = [10, 11].map(|index| table.get(index).expect("there are 64"));
+/// let connection = Connection { received, sent };
+/// connection.received.add(1500);
+/// connection.sent.inc();
+/// assert_eq!(table.sums()[10..12], [1500, 1]);
+/// # Ok::<(), corelocal::AllocError>(())
+/// ```
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct CounterRef<'a>(PerCpuRef<'a, PerCpuCell<u64>>);
@@ -36,12 +51,31 @@ impl<'a> CounterRef<'a> {
     ///
     /// What [`PerCpuRef::add`] does, and just as fast. Never allocates, never panics; safe in
     /// signal handlers. Relaxed.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let bytes = PerCpuCounter::new();
+    /// let handle = bytes.as_ref();
+    /// for packet in [&b"GET /"[..], b"200 OK"] {
+    ///     handle.add(packet.len() as u64);
+    /// }
+    /// assert_eq!(bytes.sum(), 11);
+    /// ```
     #[inline]
     pub fn add(self, value: u64) {
         self.0.add(value);
     }
 
     /// Counts one event.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let errors = PerCpuCounter::new();
+    /// let handle = errors.as_ref();
+    /// let parsed: Vec<u8> =
+    ///     ["7", "x", "9"].iter().filter_map(|text| text.parse().inspect_err(|_| handle.inc()).ok()).collect();
+    /// assert_eq!((parsed.len(), errors.sum()), (2, 1));
+    /// ```
     #[inline]
     pub fn inc(self) {
         self.0.inc();
@@ -55,6 +89,16 @@ impl<'a> CounterRef<'a> {
     /// negative, and between two takes the sums of one thread never go back.
     ///
     /// Takes a load a lane: one of them Acquire, to see what the last taker saw, the others Relaxed.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let hits = PerCpuCounter::new();
+    /// let handle = hits.as_ref();
+    /// handle.add(5);
+    /// let before = handle.sum();
+    /// handle.add(2);
+    /// assert_eq!(handle.sum() - before, 2); // sums of one thread never go back
+    /// ```
     pub fn sum(self) -> u64 {
         let others = self.0.iter_cpus();
         rest(self.0.spilled(), others)
@@ -70,6 +114,19 @@ impl<'a> CounterRef<'a> {
     ///
     /// No lane of a CPU is written. Lock-free: it begins again only when another one took, or a
     /// thread without a CPU counted, in the meantime. Safe in signal handlers.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let events = PerCpuCounter::new();
+    /// let handle = events.as_ref();
+    /// // Two reporters divide the events among them: none is reported twice.
+    /// let reported: u64 = std::thread::scope(|scope| {
+    ///     handle.add(1000);
+    ///     let reporters = [0, 1].map(|_| scope.spawn(move || handle.take()));
+    ///     reporters.map(|reporter| reporter.join().unwrap()).iter().sum()
+    /// });
+    /// assert_eq!((reported, events.sum()), (1000, 0));
+    /// ```
     pub fn take(self) -> u64 {
         loop {
             let others = self.0.iter_cpus();

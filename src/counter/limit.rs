@@ -14,6 +14,13 @@
 //! sum may miss an amount that was taken back out again. It misses no increase by one that was done,
 //! and the others are in `out`.)
 //!
+//! That asks in which order `out` changes, and that what is taken out of it is counted before (E42). It
+//! does not ask that a stock's `LEFT` is seen in that order too. Where stores are reordered, somebody may
+//! use a part of a stock up, and another one collect it, before `out` shows that it was set aside. For
+//! that moment `out` is less than nothing (modulo its width, and nobody is let in), or shows less than
+//! others have aside. But whoever filled the stock was let in, and comes later in the order of `out`, and
+//! what is said above is about the last who was: of what that one finds in `out` nothing is missing.
+//!
 //! # Why that is not slow
 //!
 //! Where there is much room, a thread sets more aside than it needs, and leaves the rest in a
@@ -80,7 +87,8 @@ impl Reserve {
             for word in stock {
                 // Relaxed: a look, so that lines of other CPUs are not written for nothing.
                 if word.load(Ordering::Relaxed) != 0 {
-                    // Acquire [E42]: pairs with the Releases in `fill` and `count`.
+                    // Acquire [E42]: pairs with the Release in `limited_add`: what is taken out of
+                    // `out` now is in a lane. (Of what is left nothing is asked.)
                     self.put_back(word.swap(0, Ordering::Acquire));
                 }
             }
@@ -90,15 +98,15 @@ impl Reserve {
 
 /// Leaves `amount`, which is set aside, in a stock.
 fn fill(stock: &Stock, amount: u64) {
-    // Release [E42]: it is in `out` before anybody takes it out of the stock.
-    stock[LEFT].fetch_add(amount, Ordering::Release);
+    // Relaxed: why the limit holds does not ask in which order this and `out` are seen.
+    stock[LEFT].fetch_add(amount, Ordering::Relaxed);
 }
 
 /// Takes `amount` out of a stock; `false` if there is not enough.
 fn draw(stock: &Stock, amount: u64) -> bool {
     let less = |left: u64| left.checked_sub(amount);
-    // Acquire [E42]: pairs with the Release in `fill`.
-    stock[LEFT].fetch_update(Ordering::Acquire, Ordering::Relaxed, less).is_ok()
+    // Relaxed, both: as in `fill`. What is drawn was let in when it was set aside.
+    stock[LEFT].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
 }
 
 impl BatchedCounter {
@@ -146,9 +154,10 @@ impl BatchedCounter {
     /// Whether the count is within `limit` together with all that is set aside, as far as the root
     /// can tell. (The limit of whoever filled the stock may have been another, and `add` asks nobody.)
     fn has_room(&self, limit: i64) -> bool {
-        // Acquire [E41]: as in `set_aside`. What is not in `out` any more is in the root, so it is
-        // asked later.
-        let out = self.reserve.out.load(Ordering::Acquire);
+        // Relaxed: what was drawn is let in already, by the limit of whoever filled the stock. Of
+        // calls that were over before this one, coherence shows the root and `out`; of others this
+        // sees what it sees, as `read` does.
+        let out = self.reserve.out.load(Ordering::Relaxed);
         self.room(out, limit) >= 0
     }
 
@@ -189,5 +198,24 @@ impl BatchedCounter {
             self.reserve.put_back(amount);
         }
         fits
+    }
+}
+
+#[cfg(all(test, not(corelocal_loom)))]
+mod tests {
+    use super::*;
+
+    /// Far from the limit calls are to find something in stock, and near it nothing is to lie there.
+    #[test]
+    fn every_call_goes_to_the_line_that_all_share() {
+        let in_stock = |limit| {
+            let counter = BatchedCounter::new();
+            counter.limited_add(1, limit).unwrap();
+            // Relaxed: nobody else is here.
+            let left = |stock: &Stock| stock[LEFT].load(Ordering::Relaxed);
+            counter.reserve.stocks.iter().map(|(_, stock)| left(stock)).sum::<u64>()
+        };
+        assert_eq!(in_stock(i64::MAX), AHEAD as u64);
+        assert_eq!(in_stock(1), 0);
     }
 }

@@ -65,6 +65,14 @@ impl PerCpuCounter {
     /// # Panics
     ///
     /// If the system refuses memory.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// struct Server { requests: PerCpuCounter, errors: PerCpuCounter } // two words
+    /// let server = Server { requests: PerCpuCounter::new(), errors: PerCpuCounter::new() };
+    /// server.requests.inc();
+    /// assert_eq!((server.requests.sum(), server.errors.sum()), (1, 0));
+    /// ```
     #[cfg(not(corelocal_loom))]
     #[must_use]
     #[track_caller]
@@ -77,6 +85,15 @@ impl PerCpuCounter {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpuCounter};
+    /// fn counters(many: usize) -> Result<Vec<PerCpuCounter>, AllocError> {
+    ///     (0..many).map(|_| PerCpuCounter::try_new()).collect()
+    /// }
+    /// assert_eq!(counters(100)?.iter().map(|counter| counter.sum()).sum::<u64>(), 0);
+    /// # Ok::<(), AllocError>(())
+    /// ```
     #[cfg(not(corelocal_loom))]
     pub fn try_new() -> Result<Self, AllocError> {
         Self::in_area(Area::global())
@@ -87,11 +104,33 @@ impl PerCpuCounter {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, Area, PerCpuCounter};
+    /// let tenant = Area::builder().capacity(4096).build()?; // too small for anything
+    /// let refused = PerCpuCounter::in_area(&tenant).unwrap_err();
+    /// assert_eq!(refused, AllocError::AreaFull { capacity: 4096 });
+    /// # Ok::<(), corelocal::AreaError>(())
+    /// ```
     pub fn in_area(area: &Area) -> Result<Self, AllocError> {
         zeros(area).map(Self)
     }
 
     /// A handle to share: one word, `Copy`.
+    ///
+    /// ```
+    /// # use corelocal::{CounterRef, PerCpuCounter, StaticCounter};
+    /// /// Counts lines, wherever the counter lies.
+    /// fn count(lines: &str, counter: CounterRef<'_>) {
+    ///     counter.add(lines.lines().count() as u64);
+    /// }
+    /// static TOTAL: StaticCounter = StaticCounter::new();
+    /// let own = PerCpuCounter::new();
+    /// for counter in [TOTAL.as_ref(), own.as_ref()] {
+    ///     count("a\nb", counter);
+    /// }
+    /// assert_eq!((TOTAL.sum(), own.sum()), (2, 2));
+    /// ```
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
     pub fn as_ref(&self) -> CounterRef<'_> {
@@ -99,24 +138,61 @@ impl PerCpuCounter {
     }
 
     /// See [`CounterRef::add`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// use std::sync::Arc;
+    ///
+    /// let bytes = Arc::new(PerCpuCounter::new());
+    /// let writer = { let bytes = bytes.clone(); std::thread::spawn(move || bytes.add(4096)) };
+    /// bytes.add(512);
+    /// writer.join().unwrap();
+    /// assert_eq!(bytes.sum(), 4608);
+    /// ```
     #[inline]
     pub fn add(&self, value: u64) {
         self.as_ref().add(value);
     }
 
     /// See [`CounterRef::inc`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let calls = PerCpuCounter::new();
+    /// let answer = |question: u64| { calls.inc(); question + 1 };
+    /// assert_eq!((answer(1), answer(2), calls.sum()), (2, 3, 2));
+    /// ```
     #[inline]
     pub fn inc(&self) {
         self.as_ref().inc();
     }
 
     /// See [`CounterRef::sum`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let requests = PerCpuCounter::new();
+    /// requests.add(3);
+    /// let line = format!("requests_total {}", requests.sum()); // what a scrape shows
+    /// assert_eq!(line, "requests_total 3");
+    /// ```
     #[inline]
     pub fn sum(&self) -> u64 {
         self.as_ref().sum()
     }
 
     /// See [`CounterRef::take`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpuCounter;
+    /// let events = PerCpuCounter::new();
+    /// let mut rates = Vec::new();
+    /// for second in 1..=3 {
+    ///     events.add(second * 100);
+    ///     rates.push(events.take()); // what came since the last look
+    /// }
+    /// assert_eq!(rates, [100, 200, 300]);
+    /// ```
     #[inline]
     pub fn take(&self) -> u64 {
         self.as_ref().take()

@@ -37,6 +37,17 @@ impl CounterSet {
     ///
     /// [`AllocError`], with nothing allocated: the system refuses, or no address space could hold
     /// so many.
+    ///
+    /// ```
+    /// # use corelocal::CounterSet;
+    /// // As many as the configuration names.
+    /// let queues = ["high", "normal", "low"];
+    /// let depth = CounterSet::try_new(queues.len())?;
+    /// depth.get(2).expect("one for each name").add(5);
+    /// assert_eq!(depth.sums(), [0, 0, 5]);
+    /// assert!(CounterSet::try_new(usize::MAX).is_err());
+    /// # Ok::<(), corelocal::AllocError>(())
+    /// ```
     pub fn try_new(len: usize) -> Result<Self, AllocError> {
         Self::in_area(Area::global(), len)
     }
@@ -46,6 +57,16 @@ impl CounterSet {
     /// # Errors
     ///
     /// As [`CounterSet::try_new`].
+    ///
+    /// ```
+    /// # use corelocal::{Area, CounterSet};
+    /// let tenant = Area::builder().build()?;
+    /// let by_status = CounterSet::in_area(&tenant, 600)?;
+    /// by_status.get(404).expect("three digits").inc();
+    /// drop(by_status);
+    /// assert_eq!(tenant.stats().live, 0); // gone with the tenant's other objects
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_area(area: &Area, len: usize) -> Result<Self, AllocError> {
         let (size, lanes) = (size_of::<u64>(), area.lanes());
         let fits = len.checked_mul(size).and_then(|bytes| bytes.checked_mul(lanes));
@@ -68,6 +89,15 @@ impl CounterSet {
     }
 
     /// How many counters there are.
+    ///
+    /// ```
+    /// # use corelocal::CounterSet;
+    /// let by_thread = CounterSet::try_new(16)?;
+    /// let worker = 37; // more workers than counters: they share
+    /// by_thread.get(worker % by_thread.len()).expect("below the length").inc();
+    /// assert_eq!(by_thread.sums()[5], 1);
+    /// # Ok::<(), corelocal::AllocError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -75,6 +105,13 @@ impl CounterSet {
     }
 
     /// Whether there is none.
+    ///
+    /// ```
+    /// # use corelocal::CounterSet;
+    /// let none = CounterSet::try_new(0)?;
+    /// assert!(none.is_empty() && none.sums().is_empty());
+    /// # Ok::<(), corelocal::AllocError>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -83,6 +120,16 @@ impl CounterSet {
     /// Counter number `index`, or `None` if there is none.
     ///
     /// The handle is one word, and worth keeping: adding through it looks nothing up.
+    ///
+    /// ```
+    /// # use corelocal::CounterSet;
+    /// let by_kind = CounterSet::try_new(4)?;
+    /// let errors = by_kind.get(3).expect("4 kinds"); // looked up once,
+    /// (0..100).for_each(|_| errors.inc());            // and used often
+    /// assert_eq!(by_kind.get(3).map(|counter| counter.sum()), Some(100));
+    /// assert!(by_kind.get(4).is_none());
+    /// # Ok::<(), corelocal::AllocError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<CounterRef<'_>> {
@@ -91,6 +138,19 @@ impl CounterSet {
     }
 
     /// All counters, in their order.
+    ///
+    /// ```
+    /// # use corelocal::CounterSet;
+    /// let names = ["reads", "writes"];
+    /// let counts = CounterSet::try_new(names.len())?;
+    /// counts.get(1).unwrap().add(7);
+    /// let mut text = String::new();
+    /// for (name, counter) in names.iter().zip(counts.iter()) {
+    ///     text += &format!("{name} {}\n", counter.take());
+    /// }
+    /// assert_eq!(text, "reads 0\nwrites 7\n");
+    /// # Ok::<(), corelocal::AllocError>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = CounterRef<'_>> {
         self.pieces
             .iter()
@@ -101,6 +161,16 @@ impl CounterSet {
     /// The [sum](CounterRef::sum) of each counter, in their order.
     ///
     /// Takes what a sum of each takes: a load a lane. Live sums are not of one moment.
+    ///
+    /// ```
+    /// # use corelocal::CounterSet;
+    /// let by_size = CounterSet::try_new(8)?;
+    /// for bytes in [3_u32, 70, 90] {
+    ///     by_size.get(bytes.ilog2() as usize).unwrap().inc();
+    /// }
+    /// assert_eq!(by_size.sums(), [0, 1, 0, 0, 0, 0, 2, 0]);
+    /// # Ok::<(), corelocal::AllocError>(())
+    /// ```
     #[must_use]
     pub fn sums(&self) -> Vec<u64> {
         let mut sums = Vec::with_capacity(self.len);

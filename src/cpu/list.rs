@@ -9,6 +9,16 @@ use core::fmt;
 /// Linux is never built for more than 8192 CPUs, so a larger id is a damaged or
 /// hostile text. The cap bounds what a few bytes can make the parser allocate:
 /// a mask with every id takes 8 KiB.
+///
+/// ```
+/// use corelocal::cpu::{CpuMask, MAX_PARSED_ID, ParseCpuListErrorKind};
+///
+/// let highest: CpuMask = MAX_PARSED_ID.to_string().parse()?;
+/// assert_eq!(highest.id_bound(), 65_536);
+/// let hostile = "4000000000".parse::<CpuMask>().unwrap_err();
+/// assert_eq!(hostile.kind(), ParseCpuListErrorKind::IdTooLarge);
+/// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+/// ```
 pub const MAX_PARSED_ID: u32 = 65_535;
 
 /// The longest text that is looked at: every id up to the cap, singly, with commas.
@@ -30,6 +40,20 @@ pub struct ParseCpuListError {
 }
 
 /// What was wrong with the text.
+///
+/// ```
+/// use corelocal::cpu::{CpuMask, ParseCpuListErrorKind};
+///
+/// fn advice(text: &str) -> &'static str {
+///     match text.parse::<CpuMask>().map_err(|error| error.kind()) {
+///         Ok(_) => "fine",
+///         Err(ParseCpuListErrorKind::ReversedRange { .. }) => "turn the range round",
+///         Err(_) => "write it as in 0-3,8",
+///     }
+/// }
+/// assert_eq!((advice("0-3"), advice("3-0"), advice("all")),
+///     ("fine", "turn the range round", "write it as in 0-3,8"));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ParseCpuListErrorKind {
@@ -61,11 +85,25 @@ impl ParseCpuListError {
     }
 
     /// The byte, counted from 0, at which the text goes wrong.
+    ///
+    /// ```
+    /// let text = "0-3,7;9";
+    /// let error = text.parse::<corelocal::CpuMask>().unwrap_err();
+    /// let (good, bad) = text.split_at(error.position());
+    /// assert_eq!((good, bad), ("0-3,7", ";9"));
+    /// ```
     pub const fn position(&self) -> usize {
         self.position
     }
 
     /// What is wrong there.
+    ///
+    /// ```
+    /// use corelocal::cpu::{CpuMask, ParseCpuListErrorKind};
+    ///
+    /// let error = "0-3,9-7".parse::<CpuMask>().unwrap_err();
+    /// assert_eq!(error.kind(), ParseCpuListErrorKind::ReversedRange { first: 9, last: 7 });
+    /// ```
     pub const fn kind(&self) -> ParseCpuListErrorKind {
         self.kind
     }

@@ -4,6 +4,7 @@ mod id;
 mod lane;
 mod list;
 mod mask;
+mod processor_groups;
 
 pub use id::CpuId;
 pub use lane::Lane;
@@ -12,3 +13,4 @@ pub(crate) use list::list_bound;
 pub use list::{MAX_PARSED_ID, ParseCpuListError, ParseCpuListErrorKind};
 pub(crate) use mask::clear_blocks;
 pub use mask::{CpuMask, IntoIter, Iter};
+pub use processor_groups::{ProcessorGroups, ProcessorGroupsError};

@@ -1,61 +1,61 @@
-//! Pages: why the crate is as it is. Their code blocks are compiled and run as tests.
-//!
-//! * [`design`]: the words, the floors, the address scheme, the allocator.
-//! * [`orderings`]: the numbered edges that the atomics rely on, with their models and mutants.
-//! * [`priority`]: for schedulers in user space: the layouts, the promises, push and pull.
-//! * [`layout_maps`]: how to read a layout map, and what to do about it.
-//! * [`counters`]: which counter is wanted, what it promises, and when none is.
-//! * [`histograms`]: which buckets are wanted, what a histogram promises, and when none is.
-//! * [`limits`]: what the promises do not cover, and what our machines could not show.
-//! * `pools`: how to use a pool, and when not to (feature `pool`).
-//! * `rings`: how to trace with a ring a CPU, and when not to.
-//! * `refcounts`: how to use a reference count, and when not to (feature `std`).
-//! * `reclaim`: objects that are replaced while they are read, and when not to (feature `epoch`).
-//! * [`reader_locks`]: when a reader lock is wanted, what it promises, and when not to use it.
-//! * [`machines`]: what was seen in virtual machines, with more CPUs, other kernels, and AArch64.
+#![doc = include_str!("links.md")]
+#![cfg_attr(feature = "std", doc = include_str!("links-std.md"))]
+#![cfg_attr(feature = "pool", doc = "[`pools`]: crate::docs::pools")]
+#![cfg_attr(feature = "epoch", doc = "[`reclaim`]: crate::docs::reclaim")]
+#![doc = include_str!("README.md")]
 
-#[doc = include_str!("design.md")]
-pub mod design {}
+// Links between pages are written `[`name`]`, with a definition at the end of the file that leads to the
+// file beside it, for who reads the repository. Here an earlier definition, which wins, leads to the page. The
+// price: a block that fails is reported as one of `links.md`, some twenty lines too far down; the module's
+// name is the page's.
+macro_rules! page {
+    ($($(#[$attr:meta])* $name:ident $file:literal;)+) => {$(
+        $(#[$attr])*
+        #[doc = include_str!("links.md")]
+        #[cfg_attr(feature = "std", doc = include_str!("links-std.md"))]
+        #[cfg_attr(feature = "pool", doc = "[`pools`]: crate::docs::pools")]
+        #[cfg_attr(feature = "epoch", doc = "[`reclaim`]: crate::docs::reclaim")]
+        #[doc = include_str!($file)]
+        pub mod $name {}
+    )+};
+}
 
-#[doc = include_str!("orderings.md")]
-pub mod orderings {}
+page! {
+    #[cfg(feature = "std")]
+    from_a_vec "from-a-vec.md";
+    design "design.md";
+    #[cfg(feature = "std")]
+    addresses "addresses.md";
+    #[cfg(feature = "std")]
+    backends "backends.md";
+    promises "promises.md";
+    numbers "numbers.md";
+    limits "limits.md";
 
-#[doc = include_str!("priority.md")]
-pub mod priority {}
+    #[cfg(feature = "std")]
+    counters "counters.md";
+    #[cfg(all(feature = "std", not(corelocal_loom)))]
+    histograms "histograms.md";
+    #[cfg(all(feature = "std", not(corelocal_loom)))]
+    rings "rings.md";
+    #[cfg(feature = "pool")]
+    pools "pools.md";
+    #[cfg(feature = "std")]
+    refcounts "refcounts.md";
+    #[cfg(all(feature = "std", not(corelocal_loom)))]
+    reader_locks "reader-locks.md";
+    #[cfg(all(feature = "epoch", not(corelocal_loom)))]
+    reclaim "reclaim.md";
+    priority "priority.md";
+    #[cfg(feature = "std")]
+    schedulers "schedulers.md";
+    layout_maps "layout-maps.md";
 
-#[doc = include_str!("layout-maps.md")]
-pub mod layout_maps {}
-
-#[cfg(feature = "std")]
-#[doc = include_str!("counters.md")]
-pub mod counters {}
-
-#[cfg(all(feature = "std", not(corelocal_loom)))]
-#[doc = include_str!("histograms.md")]
-pub mod histograms {}
-
-#[doc = include_str!("limits.md")]
-pub mod limits {}
-
-#[doc = include_str!("machines.md")]
-pub mod machines {}
-
-#[cfg(all(feature = "std", not(corelocal_loom)))]
-#[doc = include_str!("rings.md")]
-pub mod rings {}
-
-#[cfg(all(feature = "std", not(corelocal_loom)))]
-#[doc = include_str!("reader-locks.md")]
-pub mod reader_locks {}
-
-#[cfg(feature = "pool")]
-#[doc = include_str!("pools.md")]
-pub mod pools {}
-
-#[cfg(feature = "std")]
-#[doc = include_str!("refcounts.md")]
-pub mod refcounts {}
-
-#[cfg(all(feature = "epoch", not(corelocal_loom)))]
-#[doc = include_str!("reclaim.md")]
-pub mod reclaim {}
+    proofs "proofs.md";
+    orderings "orderings.md";
+    machines "machines.md";
+    #[cfg(feature = "std")]
+    loom_users "loom-users.md";
+    #[cfg(all(feature = "std", not(corelocal_loom)))]
+    tools "tools.md";
+}

@@ -17,14 +17,49 @@ pub(super) type Lanes<const N: usize, B> = CoLocated<<B as Layout<N>>::Sum, [Per
 ///
 /// [`LogLinear`]: super::LogLinear
 /// [`Fixed`]: super::Fixed
+///
+/// ```
+/// use corelocal::PerCpuHistogram;
+/// use corelocal::histogram::{Buckets, Fixed, LogLinear};
+///
+/// /// The slowest bucket that anything fell into, of whichever buckets.
+/// fn slowest<const N: usize, B: Buckets<N>>(of: &PerCpuHistogram<N, B>) -> Option<u64> {
+///     of.snapshot().max().map(|range| *range.start())
+/// }
+/// let (coarse, fine) = (PerCpuHistogram::<3, _>::new(Fixed::new(&[10, 100])), PerCpuHistogram::<64>::new(LogLinear));
+/// coarse.record(70);
+/// fine.record(70);
+/// assert_eq!((slowest(&coarse), slowest(&fine)), (Some(11), Some(64)));
+/// ```
 pub trait Buckets<const N: usize>:
     Layout<N> + Clone + PartialEq + Debug + Send + Sync + 'static
 {
     /// The bucket that `value` belongs to: below `N`.
+    ///
+    /// ```
+    /// use corelocal::histogram::{Buckets, Fixed};
+    ///
+    /// const SIZES: Fixed<4> = Fixed::new(&[64, 512, 4096]);
+    /// // A queue for each class of sizes, by the same bounds as the histogram beside it.
+    /// let queue = ["small", "medium", "large", "huge"][SIZES.index(1500)];
+    /// assert_eq!(queue, "large");
+    /// ```
     fn index(&self, value: u64) -> usize;
 
     /// The values that belong to a bucket, both ends included; `None` if `index >= N`. The overflow
     /// bucket's end is `u64::MAX`.
+    ///
+    /// ```
+    /// use corelocal::histogram::{Buckets, Fixed};
+    ///
+    /// const SIZES: Fixed<3> = Fixed::new(&[64, 512]);
+    /// let heads: Vec<String> = (0..)
+    ///     .map_while(|bucket| SIZES.range(bucket))
+    ///     .map(|range| format!("{}..={}", range.start(), range.end()))
+    ///     .collect();
+    /// assert_eq!(heads[..2], ["0..=64", "65..=512"]);
+    /// assert_eq!(heads.len(), 3);
+    /// ```
     fn range(&self, index: usize) -> Option<RangeInclusive<u64>>;
 }
 

@@ -66,6 +66,16 @@ impl<const N: usize> Fixed<N> {
     /// # Panics
     ///
     /// Where `try_new` is an error; in a constant the build fails.
+    ///
+    /// ```
+    /// # use corelocal::StaticHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// // A mistake in the bounds fails the build here.
+    /// static LATENCY: StaticHistogram<4, Fixed<4>> = StaticHistogram::new(Fixed::new(&[1, 10, 100]));
+    /// LATENCY.record(100);
+    /// assert_eq!(LATENCY.snapshot().counts(), [0, 0, 1, 0]);
+    /// ```
     #[must_use]
     #[track_caller]
     pub const fn new(bounds: &[u64]) -> Self {
@@ -80,6 +90,14 @@ impl<const N: usize> Fixed<N> {
     }
 
     /// The bounds: each bucket's last value, without the overflow bucket's.
+    ///
+    /// ```
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// const LATENCY: Fixed<4> = Fixed::new(&[1, 10, 100]);
+    /// let labels: Vec<String> = LATENCY.bounds().iter().map(|bound| format!("le=\"{bound}\"")).collect();
+    /// assert_eq!(labels, ["le=\"1\"", "le=\"10\"", "le=\"100\""]); // and `+Inf`
+    /// ```
     #[inline]
     pub fn bounds(&self) -> &[u64] {
         &self.last[..N - 1]

@@ -8,6 +8,23 @@ use core::fmt;
 
 /// A shared handle to a [`PerCpuHistogram`](super::PerCpuHistogram) or
 /// [`StaticHistogram`](super::StaticHistogram). `Copy`.
+///
+/// ```
+/// # use corelocal::{PerCpuHistogram, StaticHistogram};
+/// use corelocal::histogram::{HistogramRef, LogLinear};
+///
+/// /// Times a job, wherever the histogram lies.
+/// fn timed<R>(into: HistogramRef<'_, 64, LogLinear>, job: impl FnOnce() -> R) -> R {
+///     let began = std::time::Instant::now();
+///     let result = job();
+///     into.record(began.elapsed().as_micros() as u64);
+///     result
+/// }
+/// static ALL: StaticHistogram<64> = StaticHistogram::new(LogLinear);
+/// let own = PerCpuHistogram::new(LogLinear);
+/// assert_eq!(timed(ALL.as_ref(), || timed(own.as_ref(), || 7)), 7);
+/// assert_eq!((ALL.snapshot().count(), own.snapshot().count()), (1, 1));
+/// ```
 pub struct HistogramRef<'a, const N: usize, B: Buckets<N>> {
     lanes: PerCpuRef<'a, Lanes<N, B>>,
     buckets: &'a B,
@@ -33,6 +50,16 @@ impl<'a, const N: usize, B: Buckets<N>> HistogramRef<'a, N, B> {
     /// With [`WithSum`](super::WithSum) a second one, of the value; they are not one step. Finding the
     /// bucket takes constant time with [`LogLinear`](super::LogLinear), `log2(N)` steps with
     /// [`Fixed`](super::Fixed). Relaxed; safe in signal handlers.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// let sizes = PerCpuHistogram::<64>::new(LogLinear);
+    /// let handle = sizes.as_ref();
+    /// ["GET /", "POST /form"].iter().for_each(|request| handle.record(request.len() as u64));
+    /// assert_eq!(sizes.snapshot().count(), 2);
+    /// ```
     #[inline]
     pub fn record(self, value: u64) {
         self.record_n(value, 1);
@@ -41,6 +68,16 @@ impl<'a, const N: usize, B: Buckets<N>> HistogramRef<'a, N, B> {
     /// Counts `value` so many times, with the additions of one [`record`](Self::record).
     ///
     /// Counts and the sum wrap at 2^64.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{Fixed, WithSum};
+    ///
+    /// // A batch that was answered together: each of its 32 requests took 7 ms.
+    /// let latency = PerCpuHistogram::<3, _>::new(WithSum(Fixed::new(&[5, 50])));
+    /// latency.as_ref().record_n(7, 32);
+    /// assert_eq!((latency.snapshot().counts(), latency.snapshot().sum()), (&[0, 32, 0][..], Some(224)));
+    /// ```
     #[inline]
     pub fn record_n(self, value: u64, times: u64) {
         let counts = self.lanes.at(Lanes::<N, B>::PART_B);
@@ -60,6 +97,19 @@ impl<'a, const N: usize, B: Buckets<N>> HistogramRef<'a, N, B> {
     /// counts, with the same promise; the two differ by what was recorded meanwhile.
     ///
     /// Takes a relaxed load a bucket a lane, lane by lane, and `8 * N` bytes of the heap.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{Fixed, HistogramRef};
+    ///
+    /// fn slow(of: HistogramRef<'_, 3, Fixed<3>>) -> u64 {
+    ///     let snapshot = of.snapshot(); // asked once: two snapshots may differ
+    ///     snapshot.count() - snapshot.counts()[0]
+    /// }
+    /// let latency = PerCpuHistogram::new(Fixed::new(&[5, 50]));
+    /// [1, 2, 7, 70].iter().for_each(|value| latency.record(*value));
+    /// assert_eq!(slow(latency.as_ref()), 2);
+    /// ```
     pub fn snapshot(self) -> HistogramSnapshot<N, B> {
         let mut snapshot = HistogramSnapshot::empty(self.buckets.clone());
         self.snapshot_into(&mut snapshot);
@@ -67,6 +117,20 @@ impl<'a, const N: usize, B: Buckets<N>> HistogramRef<'a, N, B> {
     }
 
     /// As [`HistogramRef::snapshot`], in the place of an earlier one, whose memory it takes.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{HistogramSnapshot, LogLinear};
+    ///
+    /// let latency = PerCpuHistogram::<64>::new(LogLinear);
+    /// let handle = latency.as_ref();
+    /// let mut now = HistogramSnapshot::empty(LogLinear);
+    /// for second in 1..=3 {
+    ///     handle.record(second);
+    ///     handle.snapshot_into(&mut now); // no allocation a second
+    ///     assert_eq!(now.count(), second);
+    /// }
+    /// ```
     pub fn snapshot_into(self, snapshot: &mut HistogramSnapshot<N, B>) {
         let sum = B::Sum::read(self.lanes.at(Lanes::<N, B>::PART_A));
         snapshot.clear(self.buckets.clone(), sum);
@@ -77,6 +141,14 @@ impl<'a, const N: usize, B: Buckets<N>> HistogramRef<'a, N, B> {
     }
 
     /// Where the buckets end.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50]));
+    /// assert_eq!(latency.as_ref().buckets().bounds(), [5, 50]);
+    /// ```
     #[inline]
     pub fn buckets(self) -> &'a B {
         self.buckets

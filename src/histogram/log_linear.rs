@@ -46,6 +46,17 @@ pub struct LogLinear<const BITS: u32 = 3>;
 impl<const BITS: u32> LogLinear<BITS> {
     /// As many buckets as it takes for every value of a `u64` to have a proper one; more do not
     /// exist.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// // No overflow: every value has its bucket, at 4 KiB a lane.
+    /// let any = PerCpuHistogram::<{ LogLinear::<3>::MOST }>::new(LogLinear);
+    /// any.record(u64::MAX);
+    /// assert!(any.snapshot().max().is_some_and(|range| *range.start() > u64::MAX / 16 * 15));
+    /// assert_eq!(LogLinear::<3>::MOST, 496);
+    /// ```
     pub const MOST: usize = {
         assert!(BITS <= 16, "LogLinear: BITS is at most 16 (65536 buckets a power of two)");
         (65 - BITS as usize) << BITS
@@ -53,10 +64,34 @@ impl<const BITS: u32> LogLinear<BITS> {
 
     /// Two values of one bucket, unless it is the overflow bucket, differ by less than this part of
     /// the smaller one.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// let latency = PerCpuHistogram::<512, LogLinear<4>>::new(LogLinear);
+    /// latency.record(1_000_000);
+    /// let median = latency.snapshot().quantile(0.5)?;
+    /// let off = (*median.end() as f64 - 1_000_000.0) / 1_000_000.0;
+    /// assert!(off < LogLinear::<4>::RELATIVE_ERROR); // 6.3 %
+    /// # Ok::<(), corelocal::histogram::QuantileError>(())
+    /// ```
     pub const RELATIVE_ERROR: f64 = 1.0 / (1_u64 << BITS) as f64;
 
     /// How many buckets it takes, the overflow bucket included, for values up to `largest` to have a
     /// proper one.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// /// A minute in microseconds.
+    /// const N: usize = LogLinear::<3>::buckets_for(60_000_000);
+    /// let latency = PerCpuHistogram::<N>::new(LogLinear);
+    /// latency.record(60_000_000);
+    /// let largest = latency.snapshot().max().expect("there is one");
+    /// assert!(*largest.end() < u64::MAX, "in a proper bucket, not in the overflow bucket");
+    /// ```
     pub const fn buckets_for(largest: u64) -> usize {
         let needed = Self::place(largest) + 2;
         // The topmost bucket ends at `u64::MAX`: it is both.

@@ -10,6 +10,11 @@ use alloc::vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
+mod error;
+mod merge;
+
+pub use error::{QuantileError, SnapshotError};
+
 /// How many values a histogram had in each bucket.
 ///
 /// Plain numbers, which nobody changes. Made by
@@ -40,6 +45,21 @@ pub struct HistogramSnapshot<const N: usize, B: Buckets<N> = LogLinear> {
 
 impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     /// No values: what merging begins with.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{HistogramSnapshot, LogLinear};
+    ///
+    /// let routes = [2, 3].map(|times| {
+    ///     let latency = PerCpuHistogram::<64>::new(LogLinear);
+    ///     latency.record_n(10, times);
+    ///     latency
+    /// });
+    /// let mut all = HistogramSnapshot::empty(LogLinear);
+    /// routes.iter().try_for_each(|route| all.merge(&route.snapshot()))?;
+    /// assert_eq!(all.count(), 5);
+    /// # Ok::<(), corelocal::histogram::SnapshotError>(())
+    /// ```
     pub fn empty(buckets: B) -> Self {
         Self { buckets, counts: vec![0; N].into_boxed_slice(), sum: B::Sum::OF_NONE }
     }
@@ -57,16 +77,46 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     }
 
     /// Where the buckets end.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let snapshot = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50])).snapshot();
+    /// assert_eq!(snapshot.buckets().bounds(), [5, 50]); // the histogram is gone
+    /// ```
     pub fn buckets(&self) -> &B {
         &self.buckets
     }
 
     /// The buckets' counts, in ascending order of the values. The last one is the overflow bucket's.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50]));
+    /// [1, 2, 6, 500].iter().for_each(|value| latency.record(*value));
+    /// let snapshot = latency.snapshot();
+    /// let [.., beyond] = snapshot.counts() else { unreachable!("there is a last bucket") };
+    /// assert_eq!(*beyond, 1, "the bounds are too low for these");
+    /// ```
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
     /// The number of values, in all buckets. Wraps, as each count does, at 2^64.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50]));
+    /// [1, 2, 6, 500].iter().for_each(|value| latency.record(*value));
+    /// let snapshot = latency.snapshot();
+    /// let in_time = snapshot.counts()[0] as f64 / snapshot.count() as f64;
+    /// assert_eq!(in_time, 0.5);
+    /// ```
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.wrapping_add(*count))
     }
@@ -76,6 +126,15 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     }
 
     /// The exact sum of the values, modulo 2^64; `None` without [`WithSum`](super::WithSum).
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{LogLinear, WithSum};
+    ///
+    /// let bytes = PerCpuHistogram::<64, WithSum<LogLinear>>::new(WithSum(LogLinear));
+    /// [100, 1400].iter().for_each(|value| bytes.record(*value));
+    /// assert_eq!(bytes.snapshot().sum(), Some(1500));
+    /// ```
     pub fn sum(&self) -> Option<u64> {
         self.sum
     }
@@ -83,6 +142,16 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     /// What the sum of the values is at least, and at most, by the buckets alone.
     ///
     /// A value in the overflow bucket can be `u64::MAX`.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50]));
+    /// [4, 7].iter().for_each(|value| latency.record(*value));
+    /// // One is from 0 to 5, the other one from 6 to 50.
+    /// assert_eq!(latency.snapshot().sum_bounds(), 6..=55);
+    /// ```
     pub fn sum_bounds(&self) -> RangeInclusive<u128> {
         let (mut least, mut most) = (0_u128, 0_u128);
         for (range, count) in self.occupied() {
@@ -98,6 +167,16 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     /// With [`LogLinear`] buckets the mean is then off by at most half of
     /// [`RELATIVE_ERROR`](LogLinear::RELATIVE_ERROR). `None` without values; and without a sum also
     /// where there are some in the overflow bucket, which has no middle.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{Fixed, WithSum};
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(WithSum(Fixed::new(&[5, 50])));
+    /// assert_eq!(latency.snapshot().mean(), None); // of nothing
+    /// [4, 7, 10].iter().for_each(|value| latency.record(*value));
+    /// assert_eq!(latency.snapshot().mean(), Some(7.0));
+    /// ```
     pub fn mean(&self) -> Option<f64> {
         let total = self.total();
         let overflow = self.counts.last().is_some_and(|&count| count > 0);
@@ -114,11 +193,31 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     }
 
     /// The values among which the smallest one is; `None` if there is none.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// let latency = PerCpuHistogram::<224>::new(LogLinear);
+    /// assert_eq!(latency.snapshot().min(), None);
+    /// [1000, 9, 50].iter().for_each(|value| latency.record(*value));
+    /// assert_eq!(latency.snapshot().min(), Some(9..=9)); // small values have a bucket each
+    /// ```
     pub fn min(&self) -> Option<RangeInclusive<u64>> {
         self.occupied().next().map(|(range, _)| range)
     }
 
     /// The values among which the largest one is; `None` if there is none.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// let latency = PerCpuHistogram::<224>::new(LogLinear);
+    /// [1000, 9, 50].iter().for_each(|value| latency.record(*value));
+    /// let largest = latency.snapshot().max().expect("there are values");
+    /// assert!(largest.contains(&1000));
+    /// ```
     pub fn max(&self) -> Option<RangeInclusive<u64>> {
         self.occupied().last().map(|(range, _)| range)
     }
@@ -136,6 +235,20 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     /// # Errors
     ///
     /// [`QuantileError`]: `q` is not from 0 to 1, or there are no values.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::{Fixed, QuantileError};
+    ///
+    /// let latency = PerCpuHistogram::<4, _>::new(Fixed::new(&[10, 100, 1000]));
+    /// (0..99).for_each(|_| latency.record(7));
+    /// latency.record(700);
+    /// let snapshot = latency.snapshot();
+    /// assert_eq!(snapshot.quantile(0.99)?, 0..=10);     // at most 10 ms,
+    /// assert_eq!(snapshot.quantile(1.0)?, 101..=1000);  // but for one
+    /// assert_eq!(snapshot.quantile(99.0), Err(QuantileError::NotAShare(99.0)));
+    /// # Ok::<(), QuantileError>(())
+    /// ```
     pub fn quantile(&self, q: f64) -> Result<RangeInclusive<u64>, QuantileError> {
         if !(0.0..=1.0).contains(&q) {
             return Err(QuantileError::NotAShare(q));
@@ -152,6 +265,18 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
     }
 
     /// Each bucket that has values: which these are, and how many.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::LogLinear;
+    ///
+    /// let sizes = PerCpuHistogram::<224>::new(LogLinear);
+    /// [3, 3, 8].iter().for_each(|value| sizes.record(*value));
+    /// let snapshot = sizes.snapshot();
+    /// let table: Vec<String> =
+    ///     snapshot.occupied().map(|(range, count)| format!("{}: {count}", range.start())).collect();
+    /// assert_eq!(table, ["3: 2", "8: 1"]); // and not 224 lines
+    /// ```
     pub fn occupied(&self) -> impl Iterator<Item = (RangeInclusive<u64>, u64)> {
         let counted = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         counted.filter_map(|(index, &count)| Some((self.buckets.range(index)?, count)))
@@ -159,6 +284,16 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
 
     /// Each bucket's largest value and its count. The last one's is `u64::MAX`, which for
     /// Prometheus is `+Inf`.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50]));
+    /// latency.record_n(7, 4);
+    /// let bars: String = latency.snapshot().iter().map(|(_, count)| "#".repeat(count as usize) + "\n").collect();
+    /// assert_eq!(bars, "\n####\n\n");
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, u64)> {
         let end = |index| self.buckets.range(index).map_or(u64::MAX, |range| *range.end());
         self.counts.iter().enumerate().map(move |(index, &count)| (end(index), count))
@@ -166,61 +301,29 @@ impl<const N: usize, B: Buckets<N>> HistogramSnapshot<N, B> {
 
     /// As [`iter`](Self::iter), each with the counts before it: how many values are at most so
     /// large.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuHistogram;
+    /// use corelocal::histogram::Fixed;
+    ///
+    /// let latency = PerCpuHistogram::<3, _>::new(Fixed::new(&[5, 50]));
+    /// [1, 7, 9, 99].iter().for_each(|value| latency.record(*value));
+    /// let text: Vec<String> = latency
+    ///     .snapshot()
+    ///     .cumulative()
+    ///     .map(|(end, count)| match end {
+    ///         u64::MAX => format!("latency_bucket{{le=\"+Inf\"}} {count}"),
+    ///         end => format!("latency_bucket{{le=\"{end}\"}} {count}"),
+    ///     })
+    ///     .collect();
+    /// assert_eq!(text[1..], ["latency_bucket{le=\"50\"} 3", "latency_bucket{le=\"+Inf\"} 4"]);
+    /// ```
     pub fn cumulative(&self) -> impl ExactSizeIterator<Item = (u64, u64)> {
         let mut so_far = 0_u64;
         self.iter().map(move |(end, count)| {
             so_far = so_far.wrapping_add(count);
             (end, so_far)
         })
-    }
-
-    /// Adds the counts of `other`, of another histogram or another process.
-    ///
-    /// # Errors
-    ///
-    /// [`SnapshotError`], with nothing changed: the buckets end elsewhere, or there are 2^64 values
-    /// or more together.
-    pub fn merge(&mut self, other: &Self) -> Result<(), SnapshotError> {
-        self.same_buckets(other)?;
-        if self.total() + other.total() > u128::from(u64::MAX) {
-            return Err(SnapshotError::TooMany);
-        }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        self.sum = self.sum.zip(other.sum).map(|(sum, more)| sum.wrapping_add(more));
-        Ok(())
-    }
-
-    /// What came since `earlier`, a snapshot of the same histogram.
-    ///
-    /// # Errors
-    ///
-    /// [`SnapshotError`]: the buckets end elsewhere, or one of them had more values earlier.
-    pub fn since(&self, earlier: &Self) -> Result<Self, SnapshotError> {
-        self.same_buckets(earlier)?;
-        let mut rest = self.clone();
-        for (bucket, (count, before)) in rest.counts.iter_mut().zip(&earlier.counts).enumerate() {
-            let (now, before) = (*count, *before);
-            let left = now.checked_sub(before);
-            *count = left.ok_or(SnapshotError::NotEarlier { bucket, before, now })?;
-        }
-        rest.sum = self.sum.zip(earlier.sum).map(|(sum, before)| sum.wrapping_sub(before));
-        Ok(rest)
-    }
-
-    fn same_buckets(&self, other: &Self) -> Result<(), SnapshotError> {
-        if self.buckets == other.buckets {
-            return Ok(());
-        }
-        let ends = self.iter().zip(other.iter()).map(|((here, _), (there, _))| (here, there));
-        let differs = ends.enumerate().find(|(_, (here, there))| here != there);
-        match differs {
-            Some((bucket, (here, there))) => {
-                Err(SnapshotError::OtherBuckets { bucket, here, there })
-            }
-            None => Ok(()),
-        }
     }
 }
 
@@ -233,72 +336,3 @@ impl<const N: usize, B: Buckets<N>> fmt::Debug for HistogramSnapshot<N, B> {
             .finish_non_exhaustive()
     }
 }
-
-/// Two snapshots cannot be added, or subtracted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// They are of histograms with different bounds.
-    OtherBuckets {
-        /// The first bucket that differs, from 0.
-        bucket: usize,
-        /// Its largest value in the snapshot that was called.
-        here: u64,
-        /// Its largest value in the other one.
-        there: u64,
-    },
-    /// Together they have 2^64 values or more.
-    TooMany,
-    /// The one that should be the earlier one has more values in a bucket.
-    NotEarlier {
-        /// The first such bucket, from 0.
-        bucket: usize,
-        /// Its count in what should be the earlier one.
-        before: u64,
-        /// Its count in the other one.
-        now: u64,
-    },
-}
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::OtherBuckets { bucket, here, there } => write!(
-                f,
-                "bucket {bucket} ends at {here} here and at {there} there; only snapshots with the \
-                 same bounds can be added"
-            ),
-            Self::TooMany => f.write_str("there are 2^64 values or more; add fewer snapshots"),
-            Self::NotEarlier { bucket, before, now } => write!(
-                f,
-                "bucket {bucket} has {now} values and had {before}; subtract the earlier snapshot \
-                 of the same histogram"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for SnapshotError {}
-
-/// There is no such quantile.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum QuantileError {
-    /// This is not a number from 0 to 1.
-    NotAShare(f64),
-    /// There are no values.
-    Empty,
-}
-
-impl fmt::Display for QuantileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NotAShare(q) => {
-                write!(f, "{q} is not a share; a quantile is from 0 to 1, the 99th percentile 0.99")
-            }
-            Self::Empty => f.write_str("no values were recorded; record one first"),
-        }
-    }
-}
-
-impl core::error::Error for QuantileError {}

@@ -10,6 +10,10 @@ use crate::sync::{Arc, AtomicPtr, AtomicUsize, Ordering};
 use core::fmt;
 use core::ptr::{self, NonNull};
 
+mod stats;
+
+pub use stats::AreaStats;
+
 /// How an area was built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Config {
@@ -242,23 +246,6 @@ impl Inner {
             }
         }
     }
-
-    /// Bytes and chunks, counted now.
-    pub(super) fn stats(&self) -> AreaStats {
-        let lanes = self.cpus() as usize + 1;
-        let (mut chunks, mut live) = (0, 0);
-        for pool in [&self.small, &self.second] {
-            pool.for_each(|_, chunk| {
-                chunks += 1;
-                live += chunk.taken() * pool.granule();
-            });
-        }
-        // Relaxed, both: statistics.
-        let own = self.own.load(Ordering::Relaxed);
-        let reserved = self.reserved.load(Ordering::Relaxed);
-        let bookkeeping = chunks * (super::pool::RECORD_BYTES + super::stride::DEAD_PAGE);
-        AreaStats { lanes, chunks, reserved, live: (live + own) * lanes, bookkeeping }
-    }
 }
 
 impl Drop for Inner {
@@ -287,24 +274,6 @@ fn padded(size: usize, align: usize, odd_lines: bool) -> (usize, usize) {
     let lines = size.div_ceil(SMALL_ALIGN);
     let odd = if odd_lines && lines > 1 { lines | 1 } else { lines };
     (odd * SMALL_ALIGN, SMALL_ALIGN)
-}
-
-/// Where an area's memory went. All figures are of one moment, and not a snapshot while other
-/// threads allocate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct AreaStats {
-    /// Lanes of every object: one for each CPU, and the spill lane.
-    pub lanes: usize,
-    /// Chunks that are mapped now.
-    pub chunks: usize,
-    /// Bytes of address space that are reserved now, dead pages and headers included. Memory is
-    /// charged only for pages that were written.
-    pub reserved: usize,
-    /// Bytes of living objects, in all lanes, rounding included.
-    pub live: usize,
-    /// Bytes of the records that describe the chunks.
-    pub bookkeeping: usize,
 }
 
 /// Reserved address space that per-CPU objects are allocated from.
@@ -352,6 +321,16 @@ impl Area {
     }
 
     /// An area with its own settings; see [`AreaBuilder`](super::AreaBuilder).
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuCell};
+    /// // A plug-in's objects: bounded, and counted apart.
+    /// let plugin = Area::builder().capacity(64 << 20).huge_pages(false).build()?;
+    /// let calls = plugin.try_alloc_zeroed::<PerCpuCell<u64>>()?;
+    /// calls.add(1);
+    /// assert!(plugin.stats().reserved <= 64 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn builder() -> super::AreaBuilder {
         super::AreaBuilder::new()
     }
@@ -373,12 +352,32 @@ impl Area {
     }
 
     /// Lanes of every object of this area: one for each CPU, and the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpu};
+    /// // What an object costs: its size, so many times.
+    /// let lanes = Area::global().lanes();
+    /// assert_eq!(PerCpu::new(|_| 0_u64).lanes(), lanes);
+    /// println!("8 KiB a CPU: {} KiB", 8 * lanes);
+    /// ```
     #[inline]
     pub fn lanes(&self) -> usize {
         self.inner().cpus() as usize + 1
     }
 
     /// Where the memory went. Reads every chunk's bitmap: 1 KiB a chunk.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuCell};
+    /// let area = Area::builder().build()?;
+    /// let counters = (0..100)
+    ///     .map(|_| area.try_alloc_zeroed::<PerCpuCell<u64>>())
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(area.stats().live, 100 * 8 * area.lanes());
+    /// drop(counters);
+    /// assert_eq!(area.stats().live, 0); // nothing leaks
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stats(&self) -> AreaStats {
         self.inner().stats()
     }

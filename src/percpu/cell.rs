@@ -6,10 +6,43 @@ pub use crate::sys::rseq::Word;
 use core::fmt;
 
 /// A [`Word`] that can be added to: an integer. All arithmetic wraps.
+///
+/// ```
+/// use corelocal::PerCpuRef;
+/// use corelocal::percpu::{Number, PerCpuCell};
+///
+/// /// Counts in cells of any integer.
+/// fn count<W: Number, O>(events: usize, cell: PerCpuRef<'_, PerCpuCell<W>, O>) {
+///     (0..events).for_each(|_| cell.add(W::ONE));
+/// }
+/// let small = corelocal::PerCpu::<PerCpuCell<u32>>::zeroed();
+/// count(3, small.as_ref());
+/// assert_eq!(small.sum(), 3);
+/// ```
 pub trait Number: Int {
     /// Zero.
+    ///
+    /// ```
+    /// use corelocal::percpu::{Number, PerCpuCell};
+    ///
+    /// fn is_unused<W: Number>(cell: &PerCpuCell<W>) -> bool {
+    ///     cell.load() == W::ZERO
+    /// }
+    /// assert!(is_unused(corelocal::PerCpu::<PerCpuCell<i64>>::zeroed().spill()));
+    /// ```
     const ZERO: Self;
     /// One.
+    ///
+    /// ```
+    /// use corelocal::percpu::{Number, PerCpuCell};
+    ///
+    /// // A cell for each lane that begins at one.
+    /// fn ones<W: Number>() -> corelocal::PerCpu<PerCpuCell<W>> {
+    ///     corelocal::PerCpu::new(|_| PerCpuCell::new(W::ONE))
+    /// }
+    /// let cells = ones::<u64>();
+    /// assert_eq!(cells.sum(), cells.lanes() as u64);
+    /// ```
     const ONE: Self;
 
     #[doc(hidden)]
@@ -59,12 +92,29 @@ pub struct PerCpuCell<W: Word>(W::Atomic);
 
 impl<W: Word> PerCpuCell<W> {
     /// A cell that holds `value`.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// // Ids that differ on all CPUs, without a shared counter: each lane counts in a range of its own.
+    /// let next = PerCpu::new(|lane| PerCpuCell::new((lane.index() as u64) << 48));
+    /// let (lane, id) = next.fetch_add(1);
+    /// assert_eq!(id >> 48, lane.index() as u64);
+    /// ```
     #[inline]
     pub fn new(value: W) -> Self {
         Self(value.atomic())
     }
 
     /// The value a moment ago. Relaxed.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.add(5);
+    /// // Which CPU does most of the work?
+    /// let (busiest, cell) = hits.iter().max_by_key(|(_, cell)| cell.load()).unwrap();
+    /// assert_eq!(cell.load(), 5, "all of it was in lane {}", busiest.index());
+    /// ```
     #[inline]
     pub fn load(&self) -> W {
         // Relaxed: a cell orders nothing but itself.

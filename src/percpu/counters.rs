@@ -6,18 +6,65 @@ use super::handle::PerCpuRef;
 use super::statics::PerCpuStatic;
 
 /// A struct of cells that [`counters!`](crate::counters!) defined.
+///
+/// ```
+/// use corelocal::{Counters, PerCpu, counters};
+///
+/// counters! { pub struct Cache { hits: u64, misses: u64 } }
+/// counters! { pub struct Disk { reads: u64 } }
+///
+/// /// Prints the names of whatever is counted, as a text format begins.
+/// fn head<C: Counters>(_: &PerCpu<C>) -> String {
+///     C::NAMES.join(",")
+/// }
+/// assert_eq!(head(&PerCpu::<Cache>::zeroed()), "hits,misses");
+/// assert_eq!(head(&PerCpu::<Disk>::zeroed()), "reads");
+/// ```
 pub trait Counters: Sized {
     /// The sums of all cells, a plain field for each.
     type Snapshot;
     /// The cells' names, in the order of their definition.
+    ///
+    /// ```
+    /// use corelocal::{Counters, counters};
+    /// counters! { pub struct Cache { hits: u64, misses: u64 } }
+    /// let widest = Cache::NAMES.iter().map(|name| name.len()).max();
+    /// assert_eq!(widest, Some(6));
+    /// ```
     const NAMES: &'static [&'static str];
 
     /// The wrapping sum of every cell over all lanes. Live sums are not of one moment.
+    ///
+    /// ```
+    /// use corelocal::{Counters, PerCpu, PerCpuRef, counters};
+    /// counters! { pub struct Cache { hits: u64, misses: u64 } }
+    ///
+    /// /// Code for any such struct; where the type is known, `cache.snapshot()` is the same.
+    /// fn read<C: Counters>(all: &[PerCpuRef<'_, C>]) -> Vec<C::Snapshot> {
+    ///     all.iter().map(|of| C::snapshot(*of)).collect()
+    /// }
+    /// let caches = [PerCpu::<Cache>::zeroed(), PerCpu::zeroed()];
+    /// caches[1].at(Cache::HITS).inc();
+    /// let sums = read(&caches.each_ref().map(|cache| cache.as_ref()));
+    /// assert_eq!([sums[0].hits, sums[1].hits], [0, 1]);
+    /// ```
     fn snapshot<O>(of: PerCpuRef<'_, Self, O>) -> Self::Snapshot;
 }
 
 impl<T: Counters, O> PerCpuRef<'_, T, O> {
     /// The wrapping sum of every cell over all lanes. Live sums are not of one moment.
+    ///
+    /// ```
+    /// use corelocal::{CoLocated, PerCpu, PerCpuCell, counters};
+    /// counters! { pub struct Cache { hits: u64, misses: u64 } }
+    ///
+    /// // The cells are a part of something larger.
+    /// type State = CoLocated<PerCpuCell<u32>, Cache>;
+    /// let states = PerCpu::<State>::zeroed();
+    /// let cache = states.at(State::PART_B);
+    /// cache.at(Cache::MISSES).add(2);
+    /// assert_eq!(cache.snapshot().misses, 2);
+    /// ```
     pub fn snapshot(self) -> T::Snapshot {
         T::snapshot(self)
     }
@@ -25,6 +72,17 @@ impl<T: Counters, O> PerCpuRef<'_, T, O> {
 
 impl<T: Counters> PerCpu<T> {
     /// See [`PerCpuRef::snapshot`].
+    ///
+    /// ```
+    /// use corelocal::{PerCpu, counters};
+    /// counters! { pub struct Cache { hits: u64, misses: u64 } }
+    ///
+    /// let cache = PerCpu::<Cache>::zeroed();
+    /// cache.at(Cache::HITS).add(3);
+    /// cache.at(Cache::MISSES).add(1);
+    /// let now = cache.snapshot(); // plain fields
+    /// assert_eq!(100 * now.hits / (now.hits + now.misses), 75);
+    /// ```
     pub fn snapshot(&self) -> T::Snapshot {
         self.as_ref().snapshot()
     }
@@ -33,6 +91,17 @@ impl<T: Counters> PerCpu<T> {
 #[cfg(not(corelocal_loom))]
 impl<T: Counters> PerCpuStatic<T> {
     /// See [`PerCpuRef::snapshot`].
+    ///
+    /// ```
+    /// use corelocal::{counters, per_cpu};
+    /// counters! { pub struct Cache { hits: u64, misses: u64 } }
+    /// per_cpu! { static CACHE: Cache; }
+    ///
+    /// CACHE.at(Cache::HITS).inc();
+    /// let before = CACHE.snapshot();
+    /// CACHE.at(Cache::HITS).add(2);
+    /// assert_eq!(CACHE.snapshot().hits - before.hits, 2);
+    /// ```
     pub fn snapshot(&self) -> T::Snapshot {
         self.as_ref().snapshot()
     }

@@ -5,7 +5,6 @@ use super::area::{Area, Inner};
 use super::handle::PerCpuRef;
 use crate::cpu::{CpuId, Lane};
 use crate::error::{AllocError, InitError};
-use crate::sys::memory;
 use crate::sys::placement::Placement;
 use bytemuck::Zeroable;
 use core::mem::MaybeUninit;
@@ -113,10 +112,17 @@ pub(super) unsafe fn clear(lane0: NonNull<u8>, size: usize, stride: usize, lanes
     // A block is granules of 8 bytes, from a multiple of 8 on: the last word is whole.
     let words = size.div_ceil(size_of::<u64>());
     // The last owner may have left padding, or a `MaybeUninit`.
-    memory::settle(lane0);
+    #[cfg(not(miri))]
+    crate::sys::memory::settle(lane0);
     for lane in 0..lanes {
         // SAFETY: the lanes of a block lie `stride` apart in one mapping.
         let copy = unsafe { lane0.byte_add(lane * stride) };
+        // Miri has nothing to settle them with, and no pages to spare.
+        #[cfg(miri)]
+        // SAFETY: the words are the block's, aligned, and nobody else's.
+        unsafe {
+            copy.cast::<u64>().write_bytes(0, words);
+        }
         // SAFETY: the words are the block's, aligned, and nobody else's. Every byte is initialised:
         // zero, what was last written, or what `settle` made of it.
         let copy = unsafe { core::slice::from_raw_parts_mut(copy.cast::<u64>().as_ptr(), words) };
@@ -143,6 +149,18 @@ impl Area {
     /// # Errors
     ///
     /// [`AllocError`]; `init` was not called.
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, Area};
+    /// let own = Area::builder().build()?;
+    /// // What does not fit goes to the global area, say.
+    /// let names = own.try_alloc(|lane| lane.index().to_string()).or_else(|error| match error {
+    ///     AllocError::AreaFull { .. } => Area::global().try_alloc(|lane| lane.index().to_string()),
+    ///     other => Err(other),
+    /// })?;
+    /// assert_eq!(names.iter().filter(|(lane, name)| **name == lane.index().to_string()).count(), names.lanes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_alloc<T>(&self, mut init: impl FnMut(Lane) -> T) -> Result<PerCpu<T>, AllocError> {
         let made = self.try_alloc_with(|lane| Ok::<T, core::convert::Infallible>(init(lane)));
         made.map_err(|error| match error {
@@ -156,6 +174,15 @@ impl Area {
     /// # Errors
     ///
     /// [`InitError::Alloc`] before any initialiser ran; [`InitError::Init`] with the first error.
+    ///
+    /// ```
+    /// # use corelocal::{Area, InitError};
+    /// let area = Area::builder().build()?;
+    /// let made = area.try_alloc_with(|lane| if lane.is_spill() { Err("no spill") } else { Ok(vec![lane]) });
+    /// assert!(matches!(made, Err(InitError::Init { error: "no spill", .. })));
+    /// assert_eq!(area.stats().live, 0); // the lanes before it were dropped, and the memory is back
+    /// # Ok::<(), corelocal::AreaError>(())
+    /// ```
     pub fn try_alloc_with<T, E>(
         &self,
         mut init: impl FnMut(Lane) -> Result<T, E>,
@@ -174,6 +201,23 @@ impl Area {
     /// # Panics
     ///
     /// If `init` returns another place than it was given.
+    ///
+    /// ```
+    /// # use corelocal::{Area, InitError};
+    /// use std::mem::MaybeUninit;
+    ///
+    /// struct Table { len: usize, rows: [u8; 4 << 20] } // too large for many a stack
+    /// # let _ = |table: &Table| (table.len, table.rows[0]);
+    /// fn empty(place: &mut MaybeUninit<Table>) -> &mut Table {
+    ///     // SAFETY: the place is writable, and a table of zero bytes is one of no rows.
+    ///     unsafe { place.as_mut_ptr().write_bytes(0, 1) };
+    ///     // SAFETY: it was written.
+    ///     unsafe { place.assume_init_mut() }
+    /// }
+    /// let area = Area::builder().build().unwrap();
+    /// let tables = area.try_alloc_in_place(|_, place| Ok::<_, InitError<()>>(empty(place))).unwrap();
+    /// assert_eq!(tables.this().len, 0);
+    /// ```
     pub fn try_alloc_in_place<T, E>(
         &self,
         mut init: impl for<'a> FnMut(Lane, &'a mut MaybeUninit<T>) -> Result<&'a mut T, E>,
@@ -202,6 +246,15 @@ impl Area {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuCell};
+    /// let area = Area::builder().build()?;
+    /// let buckets = area.try_alloc_zeroed::<[PerCpuCell<u64>; 512]>()?; // touches no memory
+    /// buckets.index(7).unwrap().inc();
+    /// assert_eq!(buckets.index(7).unwrap().sum(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_alloc_zeroed<T: Zeroable>(&self) -> Result<PerCpu<T>, AllocError> {
         // Not called: zeros are there already. But what the compiler checks where it is (a struct's
         // promises about its layout) is checked here too.
@@ -221,6 +274,22 @@ impl Area {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::Area;
+    /// let area = Area::builder().build()?;
+    /// // All lanes are filled from one source, in one pass, by code that is no closure.
+    /// let mut seeds = area.try_alloc_uninit::<u64>()?;
+    /// let mut state = 1_u64;
+    /// for (_, place) in &mut seeds {
+    ///     state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    ///     place.write(state);
+    /// }
+    /// // SAFETY: the loop went through every lane.
+    /// let seeds = unsafe { seeds.assume_init() };
+    /// assert_eq!(*seeds.spill(), state);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_alloc_uninit<T>(&self) -> Result<PerCpu<MaybeUninit<T>>, AllocError> {
         let unfinished = Unfinished::<MaybeUninit<T>>::new(self)?;
         // SAFETY: a `MaybeUninit` needs no initialisation.

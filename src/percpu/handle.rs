@@ -46,6 +46,15 @@ impl<T, O> Copy for PerCpuRef<'_, T, O> {}
 
 impl<'a, T, O> PerCpuRef<'a, T, O> {
     /// Bytes from one lane's copy to the next lane's.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PerCpu, PerCpuRef};
+    /// let numbers = PerCpu::new(|lane| lane.index() as u64);
+    /// // For code that the crate knows nothing of: assembly, or a reader in another process.
+    /// let zero: *const u64 = &numbers[CpuId::new(0)];
+    /// let spill = zero.wrapping_byte_add(numbers.cpus() * PerCpuRef::<u64>::STRIDE);
+    /// assert_eq!(spill, numbers.spill() as *const u64);
+    /// ```
     pub const STRIDE: usize = stride::stride::<O>();
 
     /// # Safety
@@ -84,18 +93,48 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     }
 
     /// CPU lanes of the object. They are numbered from 0 and do not change while it lives.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpu};
+    /// let area = Area::builder().cpus(64).build()?;
+    /// let objects = area.try_alloc(|_| ())?;
+    /// let handle = objects.as_ref();
+    /// assert_eq!(handle.cpus(), 64); // the object's, which may be more than the machine's
+    /// assert_eq!(handle.iter_cpus().len(), handle.cpus());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn cpus(self) -> usize {
         self.header().cpus as usize
     }
 
     /// Lanes of the object: one for each CPU, and the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// let objects = PerCpu::new(|lane| lane.index());
+    /// let handle = objects.as_ref();
+    /// let mut packed = Vec::with_capacity(handle.lanes()); // one for each CPU, and the spill lane's
+    /// packed.extend(handle.iter().map(|(_, value)| *value));
+    /// assert_eq!((packed.len(), packed.capacity()), (handle.cpus() + 1, handle.lanes()));
+    /// ```
     #[inline]
     pub fn lanes(self) -> usize {
         self.cpus() + 1
     }
 
     /// The copy of `cpu`, or `None` if the object has no lane for it.
+    ///
+    /// ```
+    /// # use corelocal::{CpuMask, PerCpu, PerCpuCell};
+    /// let hits = PerCpu::new(|_| PerCpuCell::new(1_u64));
+    /// let handle = hits.as_ref();
+    /// let node: CpuMask = "0,60000".parse()?;
+    /// // CPUs that this machine does not have are passed by.
+    /// let there: u64 = node.iter().filter_map(|cpu| handle.get(cpu)).map(|cell| cell.load()).sum();
+    /// assert_eq!(there, 1);
+    /// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+    /// ```
     #[inline]
     pub fn get(self, cpu: CpuId) -> Option<&'a T> {
         // SAFETY: a CPU lane exists for each number below `cpus()`.
@@ -103,6 +142,15 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     }
 
     /// The copy in `lane`, or `None` if the object has no such lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let handle = hits.as_ref();
+    /// let (lane, before) = handle.fetch_add(5);   // says where it was
+    /// let after = handle.lane(lane).unwrap().load();
+    /// assert_eq!((before, after), (0, 5));
+    /// ```
     #[inline]
     pub fn lane(self, lane: Lane) -> Option<&'a T> {
         let cpus = self.cpus();
@@ -112,22 +160,56 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     }
 
     /// The copy in the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.add(1);
+    /// let handle = hits.as_ref();
+    /// let on_cpus: u64 = handle.iter_cpus().map(|(_, cell)| cell.load()).sum();
+    /// assert_eq!(on_cpus + handle.spill().load(), handle.sum()); // a sum without it may miss updates
+    /// ```
     #[inline]
     pub fn spill(self) -> &'a T {
         // SAFETY: the spill lane is number `cpus`.
         unsafe { self.at_index(self.cpus()) }
     }
 
-    /// The copy of a CPU that this thread was on a moment ago.
+    /// The copy of a CPU that this thread was on a moment ago; where the CPU is not known, one by
+    /// thread, and the spill lane's where the object has no lane for it. Wait-free.
     ///
     /// A hint: the thread may be moved before the reference is used, and another thread may use
     /// the same copy at the same time. That is why it is a `&T`.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// use std::sync::Mutex;
+    ///
+    /// // A buffer for each CPU: mostly nobody else is at it, and its lock says so if somebody is.
+    /// let scratch = PerCpu::new(|_| Mutex::new(String::new()));
+    /// let mut line = scratch.as_ref().this().lock().unwrap();
+    /// line.clear();
+    /// line.push_str("GET /");
+    /// assert_eq!(line.len(), 5);
+    /// ```
     #[inline]
     pub fn this(self) -> &'a T {
         self.here().1
     }
 
     /// [`PerCpuRef::this`], and which lane it is.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// use std::sync::Mutex;
+    ///
+    /// let free = PerCpu::new(|_| Mutex::new(vec![1, 2, 3]));
+    /// let (home, list) = free.as_ref().here();
+    /// let taken = list.lock().unwrap().pop().unwrap();
+    /// // Later, wherever the thread is by then: back to where it came from.
+    /// free.lane(home).unwrap().lock().unwrap().push(taken);
+    /// assert_eq!(free.lane(home).unwrap().lock().unwrap().len(), 3);
+    /// ```
     #[inline]
     pub fn here(self) -> (Lane, &'a T) {
         let lane = self.lane_here();
@@ -159,18 +241,45 @@ impl<'a, T, O> PerCpuRef<'a, T, O> {
     }
 
     /// Every lane and its copy, the spill lane last.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.add(3);
+    /// let busy: Vec<_> = hits.as_ref().iter().filter(|(_, cell)| cell.load() > 0).collect();
+    /// assert_eq!((busy.len(), busy[0].1.load()), (1, 3));
+    /// ```
     #[inline]
     pub fn iter(self) -> Iter<'a, T, O> {
         Iter::new(self)
     }
 
     /// Every CPU and its copy, without the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let table: Vec<String> =
+    ///     hits.as_ref().iter_cpus().map(|(cpu, cell)| format!("cpu{cpu} {}", cell.load())).collect();
+    /// assert_eq!((table.len(), table[0].as_str()), (hits.cpus(), "cpu0 0"));
+    /// ```
     #[inline]
     pub fn iter_cpus(self) -> IterCpus<'a, T, O> {
         IterCpus::new(self)
     }
 
     /// The part that `field` names, in every lane. See [`field!`](crate::field!).
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuRef, bytemuck, counters, field};
+    /// counters! { struct Disk { reads: u64, writes: u64 } }
+    /// struct Device { name: String, disk: Disk }
+    ///
+    /// let devices = PerCpu::new(|_| Device { name: "sda".into(), disk: bytemuck::Zeroable::zeroed() });
+    /// let disk: PerCpuRef<'_, Disk, Device> = devices.as_ref().at(field!(Device, disk));
+    /// disk.at(Disk::WRITES).add(4); // parts of parts
+    /// assert_eq!((disk.snapshot().writes, devices.this().name.as_str()), (4, "sda"));
+    /// ```
     #[inline]
     pub fn at<F>(self, field: Field<T, F>) -> PerCpuRef<'a, F, O> {
         // A part without a size may stand at the very end of lane 0, from where clearing low bits

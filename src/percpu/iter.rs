@@ -51,6 +51,43 @@ macro_rules! over_lanes {
 }
 
 /// Every lane and its copy, the spill lane last. Made by [`PerCpuRef::iter`].
+///
+/// ```
+/// # use corelocal::{PerCpu, PerCpuCell};
+/// use corelocal::percpu::Iter;
+///
+/// fn busiest(lanes: Iter<'_, PerCpuCell<u64>>) -> u64 {
+///     lanes.map(|(_, cell)| cell.load()).max().unwrap_or(0)
+/// }
+/// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+/// hits.add(3);
+/// assert_eq!(busiest(hits.iter()), 3);
+/// ```
+///
+/// # Only the lanes that were used
+///
+/// No lane knows whether it was used: that would be one more store in every update. Where there are
+/// many CPUs and few of them update, and the walk is what has to be fast, mark a lane at its first
+/// update; [`fetch_add`](PerCpuRef::fetch_add) tells which it was.
+///
+/// ```
+/// use corelocal::bitmap::AtomicBitmap;
+/// use corelocal::{Lane, PerCpu, PerCpuCell};
+///
+/// let hits: PerCpu<PerCpuCell<u64>> = PerCpu::zeroed();
+/// let used = AtomicBitmap::new(hits.lanes());
+/// for _ in 0..100 {
+///     let (lane, before) = hits.fetch_add(1);
+///     if before == 0 {
+///         used.set(lane.index());
+///     }
+/// }
+/// let copy = |index| hits.lane(Lane::of_index(index, hits.cpus() as u32)?);
+/// assert_eq!(used.iter().filter_map(copy).map(PerCpuCell::load).sum::<u64>(), 100);
+/// ```
+///
+/// An update that is interrupted before it marks its lane is not in the walk yet, as one that comes
+/// just after it.
 #[derive(Clone)]
 #[must_use]
 pub struct Iter<'a, T, O = T> {
@@ -73,6 +110,18 @@ over_lanes!(['a, T, O] Iter<'a, T, O>, (Lane, &'a T), |this, index| {
 });
 
 /// Every CPU and its copy, without the spill lane. Made by [`PerCpuRef::iter_cpus`].
+///
+/// ```
+/// # use corelocal::PerCpu;
+/// use corelocal::percpu::IterCpus;
+///
+/// // The length is known, as that of a slice.
+/// let objects = PerCpu::new(|lane| lane.index());
+/// let mut cpus: IterCpus<'_, usize> = objects.iter_cpus();
+/// assert_eq!(cpus.len(), objects.cpus());
+/// assert_eq!(cpus.nth(0).map(|(cpu, _)| cpu.get()), Some(0));
+/// assert_eq!(cpus.len(), objects.cpus() - 1);
+/// ```
 #[derive(Clone)]
 #[must_use]
 pub struct IterCpus<'a, T, O = T> {
@@ -93,6 +142,15 @@ over_lanes!(['a, T, O] IterCpus<'a, T, O>, (CpuId, &'a T), |this, index| {
 });
 
 /// Every lane and its copy, to be changed. Made by [`PerCpu::iter_mut`].
+///
+/// ```
+/// # use corelocal::PerCpu;
+/// let mut queues = PerCpu::new(|_| vec![0_u8; 16]);
+/// for (lane, queue) in &mut queues {
+///     queue.truncate(lane.index()); // nobody else has the object: any change is fine
+/// }
+/// assert_eq!(queues.get(corelocal::CpuId::new(0)).map(Vec::len), Some(0));
+/// ```
 #[must_use]
 pub struct IterMut<'a, T> {
     lane0: NonNull<T>,
@@ -121,6 +179,15 @@ over_lanes!(['a, T] IterMut<'a, T>, (Lane, &'a mut T), |this, index| {
 });
 
 /// Every lane and its value. Made by [`PerCpu::into_iter`]; what is not taken is dropped.
+///
+/// ```
+/// # use corelocal::PerCpu;
+/// // At the end, what the CPUs gathered becomes one list.
+/// let logs = PerCpu::new(|lane| vec![lane.index()]);
+/// let lanes = logs.lanes();
+/// let all: Vec<usize> = logs.into_iter().flat_map(|(_, log)| log).collect();
+/// assert!(all.into_iter().eq(0..lanes));
+/// ```
 #[must_use]
 pub struct IntoIter<T> {
     lane0: NonNull<T>,

@@ -12,8 +12,10 @@ mod builder;
 mod bytes;
 mod cell;
 mod chunk;
+mod constructors;
 mod counters;
 mod create;
+mod forward;
 mod guarded;
 mod handle;
 mod iter;
@@ -45,14 +47,11 @@ pub(crate) use slice::PerCpuSlice;
 pub use statics::PerCpuStatic;
 
 use crate::cpu::{CpuId, Lane};
-#[cfg(not(corelocal_loom))]
-use crate::error::{AllocError, InitError};
 use crate::field::Field;
 #[cfg(not(corelocal_loom))]
 use bytemuck::Zeroable;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
 use core::ops::Index;
 use core::ptr::NonNull;
 
@@ -87,150 +86,6 @@ unsafe impl<T: Send> Send for PerCpu<T> {}
 // since what one thread makes, another may drop.
 unsafe impl<T: Send + Sync> Sync for PerCpu<T> {}
 
-/// Constructors. Those without `try_` panic if the system refuses memory; nothing else is touched.
-#[cfg(not(corelocal_loom))]
-impl<T> PerCpu<T> {
-    /// A value for each lane, the spill lane last. Touches every lane's memory.
-    ///
-    /// # Panics
-    ///
-    /// If there is no memory, or if `init` does: then the values made so far are dropped.
-    ///
-    /// ```
-    /// let names = corelocal::PerCpu::new(|lane| lane.index());
-    /// assert!(names.iter().all(|(lane, name)| *name == lane.index()));
-    /// ```
-    #[track_caller]
-    pub fn new(init: impl FnMut(Lane) -> T) -> Self {
-        Self::try_new(init).unwrap_or_else(refused)
-    }
-
-    /// As [`PerCpu::new`].
-    ///
-    /// # Errors
-    ///
-    /// [`AllocError`]; `init` was not called.
-    pub fn try_new(init: impl FnMut(Lane) -> T) -> Result<Self, AllocError> {
-        Area::global().try_alloc(init)
-    }
-
-    /// As [`PerCpu::new`], with initialisers that can fail.
-    ///
-    /// # Errors
-    ///
-    /// [`InitError::Alloc`] before any initialiser ran; [`InitError::Init`] with the first error,
-    /// after the values made before it were dropped.
-    ///
-    /// ```
-    /// use corelocal::{InitError, PerCpu};
-    /// let made = PerCpu::try_new_with(|lane| u8::try_from(lane.index() + 255));
-    /// assert!(matches!(made, Err(InitError::Init { lane, .. }) if lane.index() == 1));
-    /// ```
-    pub fn try_new_with<E>(init: impl FnMut(Lane) -> Result<T, E>) -> Result<Self, InitError<E>> {
-        Area::global().try_alloc_with(init)
-    }
-
-    /// As [`PerCpu::try_new_with`], in place, for values that must not pass the stack.
-    ///
-    /// `init` returns the place as initialised, which proves that it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`PerCpu::try_new_with`].
-    ///
-    /// # Panics
-    ///
-    /// If `init` returns another place than it was given.
-    ///
-    /// ```
-    /// use corelocal::{InitError, PerCpu};
-    /// let made = PerCpu::try_init_with(|lane, place| Ok::<_, ()>(place.write(lane.index())));
-    /// assert_eq!(*made?.spill(), corelocal::Area::global().lanes() - 1);
-    /// # Ok::<(), InitError<()>>(())
-    /// ```
-    pub fn try_init_with<E>(
-        init: impl for<'a> FnMut(Lane, &'a mut MaybeUninit<T>) -> Result<&'a mut T, E>,
-    ) -> Result<Self, InitError<E>> {
-        Area::global().try_alloc_in_place(init)
-    }
-
-    /// Zeros in every lane. Memory that was never used is not touched.
-    ///
-    /// # Panics
-    ///
-    /// If there is no memory.
-    #[track_caller]
-    pub fn zeroed() -> Self
-    where
-        T: Zeroable,
-    {
-        Self::try_zeroed().unwrap_or_else(refused)
-    }
-
-    /// As [`PerCpu::zeroed`].
-    ///
-    /// # Errors
-    ///
-    /// [`AllocError`].
-    pub fn try_zeroed() -> Result<Self, AllocError>
-    where
-        T: Zeroable,
-    {
-        Area::global().try_alloc_zeroed()
-    }
-
-    /// Places whose values are not made yet; see [`PerCpu::assume_init`].
-    ///
-    /// # Panics
-    ///
-    /// If there is no memory.
-    ///
-    /// ```
-    /// use corelocal::PerCpu;
-    /// let mut squares = PerCpu::<usize>::new_uninit();
-    /// for (lane, place) in &mut squares {
-    ///     place.write(lane.index() * lane.index());
-    /// }
-    /// // SAFETY: the loop went through every lane.
-    /// let squares = unsafe { squares.assume_init() };
-    /// assert_eq!(*squares.iter().last().unwrap().1, (squares.lanes() - 1).pow(2));
-    /// ```
-    #[track_caller]
-    pub fn new_uninit() -> PerCpu<MaybeUninit<T>> {
-        Self::try_new_uninit().unwrap_or_else(refused)
-    }
-
-    /// As [`PerCpu::new_uninit`].
-    ///
-    /// # Errors
-    ///
-    /// [`AllocError`].
-    pub fn try_new_uninit() -> Result<PerCpu<MaybeUninit<T>>, AllocError> {
-        Area::global().try_alloc_uninit()
-    }
-}
-
-#[cfg(not(corelocal_loom))]
-#[cold]
-#[track_caller]
-fn refused<T>(error: AllocError) -> T {
-    panic!("no memory for a per-CPU object: {error}")
-}
-
-impl<T> PerCpu<MaybeUninit<T>> {
-    /// The object, with its values made.
-    ///
-    /// # Safety
-    ///
-    /// The value in every lane is initialised, also the spill lane's.
-    #[inline]
-    pub unsafe fn assume_init(self) -> PerCpu<T> {
-        let lane0 = core::mem::ManuallyDrop::new(self).lane0;
-        // SAFETY: passed on to the caller; `MaybeUninit<T>` has the size and alignment of `T`.
-        unsafe { PerCpu::from_lane0(lane0.cast()) }
-    }
-}
-
 impl<T> PerCpu<T> {
     /// # Safety
     ///
@@ -247,6 +102,16 @@ impl<T> PerCpu<T> {
     }
 
     /// A handle to share. Everything that a handle can do, the object can do too.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, PerCpuRef};
+    /// struct Connection<'a> { bytes: PerCpuRef<'a, PerCpuCell<u64>> } // one word, no reference count
+    ///
+    /// let bytes = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let connections = [1, 2].map(|_| Connection { bytes: bytes.as_ref() });
+    /// connections.iter().for_each(|connection| connection.bytes.add(1500));
+    /// assert_eq!(bytes.sum(), 3000);
+    /// ```
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
     pub fn as_ref(&self) -> PerCpuRef<'_, T> {
@@ -255,66 +120,161 @@ impl<T> PerCpu<T> {
     }
 
     /// CPU lanes of the object; see [`PerCpuRef::cpus`].
+    ///
+    /// ```
+    /// # use corelocal::{Lane, PerCpu};
+    /// let objects = PerCpu::new(|lane| lane);
+    /// assert_eq!(*objects.spill(), Lane::spill(objects.cpus() as u32));
+    /// ```
     #[inline]
     pub fn cpus(&self) -> usize {
         self.as_ref().cpus()
     }
 
     /// Lanes of the object, the spill lane included; see [`PerCpuRef::lanes`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let limits = PerCpu::new(|_| PerCpuCell::new(100_u64)); // a hundred for each
+    /// assert_eq!(limits.sum(), 100 * limits.lanes() as u64);
+    /// ```
     #[inline]
     pub fn lanes(&self) -> usize {
         self.as_ref().lanes()
     }
 
     /// The copy of `cpu`; see [`PerCpuRef::get`].
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PerCpu, PerCpuCell};
+    /// /// What a web page about one CPU shows; the number comes from outside.
+    /// fn page(hits: &PerCpu<PerCpuCell<u64>>, cpu: u32) -> Option<String> {
+    ///     hits.get(CpuId::new(cpu)).map(|cell| format!("{} hits", cell.load()))
+    /// }
+    /// let hits = PerCpu::zeroed();
+    /// assert_eq!(page(&hits, 0).as_deref(), Some("0 hits"));
+    /// assert_eq!(page(&hits, 4_000_000), None);
+    /// ```
     #[inline]
     pub fn get(&self, cpu: CpuId) -> Option<&T> {
         self.as_ref().get(cpu)
     }
 
     /// The copy in `lane`; see [`PerCpuRef::lane`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let (reads, bytes) = (PerCpu::<PerCpuCell<u64>>::zeroed(), PerCpu::<PerCpuCell<u64>>::zeroed());
+    /// let (lane, _) = reads.fetch_add(1);
+    /// // The lane of one object is one of any other in the same area.
+    /// assert!(bytes.lane(lane).is_some_and(|cell| cell.load() == 0));
+    /// ```
     #[inline]
     pub fn lane(&self, lane: Lane) -> Option<&T> {
         self.as_ref().lane(lane)
     }
 
     /// The copy in the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.inc();
+    /// // Where it is a large part of the sum, threads run without a CPU id, or were cut off again and again.
+    /// let lost_its_way = hits.spill().load() as f64 / hits.sum() as f64;
+    /// assert!((0.0..=1.0).contains(&lost_its_way));
+    /// ```
     #[inline]
     pub fn spill(&self) -> &T {
         self.as_ref().spill()
     }
 
     /// The copy of a CPU that this thread was on a moment ago; see [`PerCpuRef::this`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// // Values of one's own are shared ones: atomics, locks, or read only.
+    /// let last_seen = PerCpu::new(|_| AtomicU64::new(0));
+    /// last_seen.this().fetch_max(7, Ordering::Relaxed);
+    /// assert_eq!(last_seen.iter().map(|(_, seen)| seen.load(Ordering::Relaxed)).max(), Some(7));
+    /// ```
     #[inline]
     pub fn this(&self) -> &T {
         self.as_ref().this()
     }
 
     /// [`PerCpu::this`], and which lane it is.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// let names = PerCpu::new(|lane| format!("lane {}", lane.index()));
+    /// let (lane, name) = names.here(); // both of one moment, unlike two calls
+    /// assert_eq!(*name, format!("lane {}", lane.index()));
+    /// ```
     #[inline]
     pub fn here(&self) -> (Lane, &T) {
         self.as_ref().here()
     }
 
     /// The part that `field` names, in every lane; see [`PerCpuRef::at`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, field};
+    /// #[derive(Default)]
+    /// struct Queue { pushed: PerCpuCell<u64>, popped: PerCpuCell<u64> }
+    ///
+    /// let queues = PerCpu::new(|_| Queue::default());
+    /// queues.at(field!(Queue, pushed)).add(3);
+    /// queues.at(field!(Queue, popped)).add(1);
+    /// let waiting = queues.at(field!(Queue, pushed)).sum() - queues.at(field!(Queue, popped)).sum();
+    /// assert_eq!(waiting, 2);
+    /// ```
     #[inline]
     pub fn at<F>(&self, field: Field<T, F>) -> PerCpuRef<'_, F, T> {
         self.as_ref().at(field)
     }
 
     /// Every lane and its copy, the spill lane last.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.add(2);
+    /// let sum: u64 = hits.iter().map(|(_, cell)| cell.load()).sum();
+    /// assert_eq!(sum, hits.sum());
+    /// ```
     #[inline]
     pub fn iter(&self) -> Iter<'_, T> {
         self.as_ref().iter()
     }
 
     /// Every CPU and its copy, without the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, Topology};
+    /// let loads = PerCpu::new(|lane| lane.index() % 3);
+    /// let online = Topology::current().online();
+    /// let idle = loads.iter_cpus().find(|(cpu, load)| **load == 0 && online.contains(*cpu));
+    /// println!("a job for CPU {:?}", idle.map(|(cpu, _)| cpu));
+    /// assert!(idle.is_none_or(|(cpu, _)| cpu.index() % 3 == 0));
+    /// ```
     #[inline]
     pub fn iter_cpus(&self) -> IterCpus<'_, T> {
         self.as_ref().iter_cpus()
     }
 
     /// Every lane and its copy, to be changed.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// let mut totals = PerCpu::new(|_| 5_u64);
+    /// for (_, total) in totals.iter_mut() {
+    ///     *total = 0; // back to the start, while nobody else is there
+    /// }
+    /// assert!(totals.iter().all(|(_, total)| *total == 0));
+    /// ```
     #[inline]
     pub fn iter_mut(&mut self) -> IterMut<'_, T> {
         IterMut::new(self)
@@ -323,6 +283,16 @@ impl<T> PerCpu<T> {
 
 impl<T, const N: usize> PerCpu<[T; N]> {
     /// Element `i` in every lane; see [`PerCpuRef::index`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let by_status: PerCpu<[PerCpuCell<u64>; 6]> = PerCpu::zeroed(); // 1xx to 5xx
+    /// for status in [200, 204, 404] {
+    ///     by_status.index(status / 100).expect("a status of three digits").inc();
+    /// }
+    /// assert_eq!(by_status.index(2).map(|class| class.sum()), Some(2));
+    /// assert!(by_status.index(9).is_none());
+    /// ```
     #[inline]
     pub fn index(&self, i: usize) -> Option<PerCpuRef<'_, T, [T; N]>> {
         self.as_ref().index(i)

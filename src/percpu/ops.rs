@@ -1,14 +1,11 @@
-//! Updates of cells, through handles. Written once, for [`PerCpuRef`]; the others forward.
+//! Updates of cells, through handles. Written once, for [`PerCpuRef`]; the others forward (`forward`).
 //!
 //! What an update does is `sys::rseq`'s business: a section on this CPU's copy, or an atomic on the
 //! copy of the lane that `sys::rseq` chose. No atomic ever stores to the copy of a CPU whose sections
 //! store to it.
 
-use super::PerCpu;
 use super::cell::{Number, PerCpuCell, Word};
 use super::handle::PerCpuRef;
-#[cfg(not(corelocal_loom))]
-use super::statics::PerCpuStatic;
 use super::stride::StrideOf;
 use crate::cpu::{CpuId, Lane};
 use crate::error::Moved;
@@ -30,6 +27,15 @@ impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     }
 
     /// Puts `new` into this CPU's copy. Returns the lane, and what was there.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// // What the CPU did last.
+    /// let last = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let handle = last.as_ref();
+    /// let (lane, before) = handle.swap(7);
+    /// assert_eq!((before, handle.lane(lane).unwrap().load()), (0, 7));
+    /// ```
     #[inline]
     pub fn swap(self, new: W) -> (Lane, W) {
         // SAFETY:
@@ -43,6 +49,17 @@ impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
 
     /// Puts `new` into this CPU's copy if it holds `current`. Returns the lane, and what was
     /// there: `Ok` if it was `current`, `Err` if it was not.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// /// Whether an event is the first one on its CPU.
+    /// fn is_first(seen: corelocal::PerCpuRef<'_, PerCpuCell<u32>>) -> bool {
+    ///     seen.compare_exchange(0, 1).1.is_ok()
+    /// }
+    /// let seen = PerCpu::<PerCpuCell<u32>>::zeroed();
+    /// let firsts = (0..1000).filter(|_| is_first(seen.as_ref())).count();
+    /// assert!((1..=seen.lanes()).contains(&firsts)); // one for each CPU that the thread was on
+    /// ```
     #[inline]
     pub fn compare_exchange(self, current: W, new: W) -> (Lane, Result<W, W>) {
         let (entry, word) = (self.entry(), self.word());
@@ -117,6 +134,16 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// Adds `value` to this CPU's copy, wrapping.
     ///
     /// Safe in signal handlers and in a forked child; allocates nothing, takes no lock.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, PerCpuRef};
+    /// fn received(bytes: PerCpuRef<'_, PerCpuCell<u64>>, packet: &[u8]) {
+    ///     bytes.add(packet.len() as u64);
+    /// }
+    /// let bytes = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// received(bytes.as_ref(), &[0; 1500]);
+    /// assert_eq!(bytes.sum(), 1500);
+    /// ```
     #[inline]
     pub fn add(self, value: W) {
         // SAFETY: as in `swap`.
@@ -127,24 +154,71 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     ///
     /// Increments and decrements of one thing happen on different CPUs: single copies wrap below
     /// zero, and [`PerCpuRef::sum`] is right.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let open = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let handle = open.as_ref();
+    /// handle.add(3);
+    /// std::thread::scope(|scope| { scope.spawn(|| handle.sub(2)); }); // on another CPU, perhaps
+    /// assert_eq!(handle.sum(), 1);
+    /// ```
     #[inline]
     pub fn sub(self, value: W) {
         self.add(value.negated());
     }
 
     /// Adds one to this CPU's copy, wrapping.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let calls = PerCpu::<PerCpuCell<u32>>::zeroed();
+    /// let calls = calls.as_ref();
+    /// for _ in 0..3 {
+    ///     calls.inc();
+    /// }
+    /// assert_eq!(calls.sum(), 3);
+    /// ```
     #[inline]
     pub fn inc(self) {
         self.add(W::ONE);
     }
 
     /// Subtracts one from this CPU's copy, wrapping.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, PerCpuRef};
+    /// struct Session<'a>(PerCpuRef<'a, PerCpuCell<i64>>);
+    /// impl<'a> Session<'a> {
+    ///     fn new(open: PerCpuRef<'a, PerCpuCell<i64>>) -> Self {
+    ///         open.inc();
+    ///         Self(open)
+    ///     }
+    /// }
+    /// impl Drop for Session<'_> {
+    ///     fn drop(&mut self) {
+    ///         self.0.dec();
+    ///     }
+    /// }
+    /// let open = PerCpu::<PerCpuCell<i64>>::zeroed();
+    /// drop([Session::new(open.as_ref()), Session::new(open.as_ref())]);
+    /// assert_eq!(open.sum(), 0);
+    /// ```
     #[inline]
     pub fn dec(self) {
         self.sub(W::ONE);
     }
 
     /// Adds `value` to this CPU's copy, wrapping. Returns the lane, and what was there.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let events = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let events = events.as_ref();
+    /// // One in eight of each CPU's events is looked at closely.
+    /// let looked_at = (0..800).filter(|_| events.fetch_add(1).1 % 8 == 0).count();
+    /// assert!(looked_at >= 100);
+    /// ```
     #[inline]
     pub fn fetch_add(self, value: W) -> (Lane, W) {
         let (entry, word) = (self.entry(), self.word());
@@ -161,6 +235,18 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// # Errors
     ///
     /// [`Moved`], with nothing changed: the thread runs on another CPU, or its CPU is not known.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PerCpu, PerCpuCell};
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// let hits = hits.as_ref();
+    /// // A step for the CPU that the thread believes to be on; elsewhere it has to begin again.
+    /// let committed = match CpuId::current() {
+    ///     Some(cpu) => hits.add_on(cpu, 1).is_ok(),
+    ///     None => false,
+    /// };
+    /// assert_eq!(hits.sum(), u64::from(committed));
+    /// ```
     #[inline]
     pub fn add_on(self, cpu: CpuId, value: W) -> Result<(), Moved> {
         let (entry, word) = (self.entry(), self.word());
@@ -176,81 +262,18 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// Exact while nobody updates; a thread's own updates are always in it. A live sum is not a
     /// snapshot: it holds each update that was over before it began, none that began after it
     /// ended, and some of those between. Takes a relaxed load a lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, counters};
+    /// counters! { struct Disk { reads: u64, writes: u64 } }
+    /// let disk = PerCpu::<Disk>::zeroed();
+    /// disk.at(Disk::READS).add(4);
+    /// disk.at(Disk::WRITES).add(1);
+    /// let (reads, writes) = (disk.at(Disk::READS), disk.at(Disk::WRITES));
+    /// assert_eq!(reads.sum() + writes.sum(), 5); // wraps, if the sum does
+    /// ```
     #[inline]
     pub fn sum(self) -> W {
         self.iter().fold(W::ZERO, |sum, (_, cell)| sum.plus(cell.load()))
     }
 }
-
-/// Gives a type that leads to a `PerCpuRef` the operations on cells.
-macro_rules! forward {
-    ([$($generics:tt)*] $name:ident<$cell:ty>) => {
-        /// Updates of this CPU's copy. See the operation of the same name of [`PerCpuRef`].
-        impl<$($generics)* W: Word> $name<$cell> {
-            /// See [`PerCpuRef::swap`].
-            #[inline]
-            pub fn swap(&self, new: W) -> (Lane, W) {
-                self.as_ref().swap(new)
-            }
-
-            /// See [`PerCpuRef::compare_exchange`].
-            #[inline]
-            pub fn compare_exchange(&self, current: W, new: W) -> (Lane, Result<W, W>) {
-                self.as_ref().compare_exchange(current, new)
-            }
-        }
-
-        /// Arithmetic on this CPU's copy. See the operation of the same name of [`PerCpuRef`].
-        impl<$($generics)* W: Number> $name<$cell> {
-            /// See [`PerCpuRef::add`].
-            #[inline]
-            pub fn add(&self, value: W) {
-                self.as_ref().add(value);
-            }
-
-            /// See [`PerCpuRef::sub`].
-            #[inline]
-            pub fn sub(&self, value: W) {
-                self.as_ref().sub(value);
-            }
-
-            /// See [`PerCpuRef::inc`].
-            #[inline]
-            pub fn inc(&self) {
-                self.as_ref().inc();
-            }
-
-            /// See [`PerCpuRef::dec`].
-            #[inline]
-            pub fn dec(&self) {
-                self.as_ref().dec();
-            }
-
-            /// See [`PerCpuRef::fetch_add`].
-            #[inline]
-            pub fn fetch_add(&self, value: W) -> (Lane, W) {
-                self.as_ref().fetch_add(value)
-            }
-
-            /// See [`PerCpuRef::add_on`].
-            ///
-            /// # Errors
-            ///
-            /// [`Moved`].
-            #[inline]
-            pub fn add_on(&self, cpu: CpuId, value: W) -> Result<(), Moved> {
-                self.as_ref().add_on(cpu, value)
-            }
-
-            /// See [`PerCpuRef::sum`].
-            #[inline]
-            pub fn sum(&self) -> W {
-                self.as_ref().sum()
-            }
-        }
-    };
-}
-
-forward!([] PerCpu<PerCpuCell<W>>);
-#[cfg(not(corelocal_loom))]
-forward!([] PerCpuStatic<PerCpuCell<W>>);

@@ -60,6 +60,18 @@ impl<T> PerCpuPtr<T> {
     }
 
     /// Bytes from the beginning of a lane to the object: the same in every lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let area = corelocal::Area::builder().build()?;
+    /// let raw = PerCpu::into_raw(area.try_alloc_zeroed::<[PerCpuCell<u64>; 8]>()?);
+    /// // What a tool beside the program, which sees the lanes, has to know.
+    /// let bytes = raw.offset()..raw.offset() + size_of::<[PerCpuCell<u64>; 8]>();
+    /// assert!(bytes.start % 8 == 0 && bytes.end <= 64 * 1024);
+    /// // SAFETY: the handle is given back once.
+    /// drop(unsafe { PerCpu::from_raw(raw) });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn offset(self) -> usize {
         let shape = Shape::of::<T>();
@@ -71,6 +83,15 @@ impl<T> PerCpuPtr<T> {
     /// # Safety
     ///
     /// The object lives.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// let raw = PerCpu::into_raw(PerCpu::<PerCpuCell<u64>>::zeroed());
+    /// // SAFETY: the object lives.
+    /// assert_eq!(unsafe { raw.lanes() }, corelocal::Area::global().lanes());
+    /// // SAFETY: the handle is given back once.
+    /// drop(unsafe { PerCpu::from_raw(raw) });
+    /// ```
     pub unsafe fn lanes(self) -> usize {
         // SAFETY: passed on to the caller.
         let region = unsafe { Region::of(self.0.cast(), Shape::of::<T>()) };
@@ -84,6 +105,18 @@ impl<T> PerCpuPtr<T> {
     ///
     /// * The object lives.
     /// * `lane` is one of its lanes.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, Lane, PerCpu};
+    /// let raw = PerCpu::into_raw(PerCpu::new(|_| 1_u64));
+    /// let zero = Lane::of_cpu(CpuId::new(0));
+    /// // SAFETY: the object lives, and has a lane for CPU 0.
+    /// let copy: *mut u64 = unsafe { raw.at(zero) };
+    /// // SAFETY: nobody else uses the object.
+    /// unsafe { copy.write(10) };
+    /// // SAFETY: the handle is given back once.
+    /// assert_eq!(unsafe { PerCpu::from_raw(raw) }.lane(zero), Some(&10));
+    /// ```
     #[inline]
     pub unsafe fn at(self, lane: Lane) -> *mut T {
         // SAFETY: the lanes of a living object lie `STRIDE` apart in one mapping.
@@ -95,6 +128,22 @@ impl<T> PerCpuPtr<T> {
     /// # Safety
     ///
     /// The object lives as long as `'a`, and is only shared meanwhile.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell, PerCpuPtr};
+    /// /// In a table of a C library's, say: one word without a lifetime.
+    /// struct Entry { hits: PerCpuPtr<PerCpuCell<u64>> }
+    /// impl Entry {
+    ///     fn hit(&self) {
+    ///         // SAFETY: the object lives as long as the entry, which alone holds the handle.
+    ///         unsafe { self.hits.as_ref() }.inc();
+    ///     }
+    /// }
+    /// let entry = Entry { hits: PerCpu::into_raw(PerCpu::zeroed()) };
+    /// entry.hit();
+    /// // SAFETY: the entry is not used any more.
+    /// assert_eq!(unsafe { PerCpu::from_raw(entry.hits) }.sum(), 1);
+    /// ```
     #[inline]
     pub unsafe fn as_ref<'a>(self) -> PerCpuRef<'a, T> {
         // SAFETY: passed on to the caller.
@@ -104,6 +153,21 @@ impl<T> PerCpuPtr<T> {
 
 impl<T> PerCpu<T> {
     /// Gives the object up for a raw handle; it is not dropped.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpu, PerCpuCell};
+    /// // Through a callback that takes one word.
+    /// extern "C" fn finished(data: *mut ()) {
+    ///     // SAFETY: `data` is the box of a handle that was made for this one call.
+    ///     let raw = *unsafe { Box::from_raw(data.cast()) };
+    ///     // SAFETY: as above.
+    ///     let hits: PerCpu<PerCpuCell<u64>> = unsafe { PerCpu::from_raw(raw) };
+    ///     assert_eq!(hits.sum(), 2);
+    /// }
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// hits.add(2);
+    /// finished(Box::into_raw(Box::new(PerCpu::into_raw(hits))).cast());
+    /// ```
     #[inline]
     pub fn into_raw(this: Self) -> PerCpuPtr<T> {
         PerCpuPtr::new(core::mem::ManuallyDrop::new(this).lane0())
@@ -115,6 +179,16 @@ impl<T> PerCpu<T> {
     ///
     /// `raw` came from [`PerCpu::into_raw`], and is given back once; copies of it are not used
     /// once the object is gone.
+    ///
+    /// ```
+    /// # use corelocal::PerCpu;
+    /// let raw = PerCpu::into_raw(PerCpu::new(|_| String::from("x")));
+    /// let copy = raw; // `Copy`: who gives it back is up to the holders
+    /// // SAFETY: given back once, and `copy` is not used.
+    /// let names = unsafe { PerCpu::from_raw(raw) };
+    /// assert_eq!(names.this(), "x"); // dropped in every lane with `names`
+    /// # let _ = copy;
+    /// ```
     #[inline]
     pub unsafe fn from_raw(raw: PerCpuPtr<T>) -> Self {
         // SAFETY: passed on to the caller.

@@ -26,6 +26,9 @@ use core::fmt;
 /// HITS.add(1);
 /// assert_eq!(HITS.sum(), 1);
 /// assert!(LIMITS.iter().all(|(lane, limit)| *limit == 100 + lane.index()));
+/// for (lane, hits) in &HITS {
+///     println!("{:?}: {}", lane.cpu(), hits.load());
+/// }
 /// ```
 #[macro_export]
 macro_rules! per_cpu {
@@ -61,6 +64,21 @@ macro_rules! per_cpu {
 /// way (the machine's nodes, say) and that leads back here, the answer is found without it. But a
 /// global allocator must not panic, so it goes through [`PerCpuStatic::try_as_ref`]; and its
 /// initialisers must not ask the heap, or they come back to themselves.
+///
+/// ```
+/// use corelocal::{AllocError, PerCpuCell, PerCpuStatic, per_cpu};
+///
+/// per_cpu! { pub static ALLOCATED: PerCpuCell<i64>; } // a `PerCpuStatic`
+///
+/// /// Before the first request, so that none of them can find that there is no memory.
+/// fn start(statics: &[&PerCpuStatic<PerCpuCell<i64>>]) -> Result<(), AllocError> {
+///     statics.iter().try_for_each(|one| one.try_as_ref().map(drop))
+/// }
+/// start(&[&ALLOCATED])?;
+/// ALLOCATED.add(64);
+/// assert_eq!(ALLOCATED.sum(), 64);
+/// # Ok::<(), AllocError>(())
+/// ```
 pub struct PerCpuStatic<T: 'static> {
     /// Lane 0's copy; null before the first use.
     lane0: OncePtr<T>,
@@ -69,6 +87,14 @@ pub struct PerCpuStatic<T: 'static> {
 
 impl<T: Send + Sync + 'static> PerCpuStatic<T> {
     /// A static whose object `make` makes at the first use.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpu, PerCpuCell, PerCpuStatic};
+    /// // What `per_cpu!` writes; by hand where the object is to be made in another way.
+    /// static HITS: PerCpuStatic<PerCpuCell<u64>> =
+    ///     PerCpuStatic::new(|| Area::global().try_alloc(|_| PerCpuCell::new(1)));
+    /// assert_eq!(HITS.sum(), HITS.lanes() as u64);
+    /// ```
     pub const fn new(make: fn() -> Result<PerCpu<T>, AllocError>) -> Self {
         Self { lane0: OncePtr::new(), make }
     }
@@ -80,6 +106,16 @@ impl<T: 'static> PerCpuStatic<T> {
     /// # Panics
     ///
     /// If the system refuses memory for it.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuCell, per_cpu};
+    /// per_cpu! { static BYTES: PerCpuCell<u64>; }
+    /// let bytes = BYTES.as_ref(); // looked up once, before a hot loop
+    /// for chunk in [0_u8; 4096].chunks(512) {
+    ///     bytes.add(chunk.len() as u64);
+    /// }
+    /// assert_eq!(BYTES.sum(), 4096);
+    /// ```
     #[inline]
     #[track_caller]
     #[allow(clippy::should_implement_trait, reason = "a handle is not a reference")]
@@ -99,6 +135,19 @@ impl<T: 'static> PerCpuStatic<T> {
     /// # Errors
     ///
     /// [`AllocError`] if the system refuses memory; the next use tries again.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuCell, per_cpu};
+    /// per_cpu! { static ALLOCATED: PerCpuCell<u64>; }
+    /// /// In a global allocator, which must not panic: an uncounted byte is better.
+    /// fn count(bytes: usize) {
+    ///     if let Ok(allocated) = ALLOCATED.try_as_ref() {
+    ///         allocated.add(bytes as u64);
+    ///     }
+    /// }
+    /// count(64);
+    /// assert_eq!(ALLOCATED.sum(), 64);
+    /// ```
     pub fn try_as_ref(&self) -> Result<PerCpuRef<'static, T>, AllocError> {
         self.make_slow()
     }
@@ -121,60 +170,135 @@ impl<T: 'static> PerCpuStatic<T> {
     }
 
     /// CPU lanes of the object; see [`PerCpuRef::cpus`].
+    ///
+    /// ```
+    /// # use corelocal::per_cpu;
+    /// per_cpu! { static IDS: usize = |lane| lane.index(); }
+    /// assert_eq!(*IDS.spill(), IDS.cpus());
+    /// ```
     #[inline]
     pub fn cpus(&self) -> usize {
         self.as_ref().cpus()
     }
 
     /// Lanes of the object, the spill lane included; see [`PerCpuRef::lanes`].
+    ///
+    /// ```
+    /// # use corelocal::per_cpu;
+    /// per_cpu! { static IDS: usize = |lane| lane.index(); }
+    /// assert_eq!(IDS.iter().len(), IDS.lanes());
+    /// ```
     #[inline]
     pub fn lanes(&self) -> usize {
         self.as_ref().lanes()
     }
 
     /// The copy of `cpu`; see [`PerCpuRef::get`].
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, per_cpu};
+    /// per_cpu! { static NAMES: String = |lane| format!("cpu{}", lane.index()); }
+    /// let name: Option<&'static str> = NAMES.get(CpuId::new(0)).map(String::as_str);
+    /// assert_eq!(name, Some("cpu0"));
+    /// ```
     #[inline]
     pub fn get(&self, cpu: CpuId) -> Option<&'static T> {
         self.as_ref().get(cpu)
     }
 
     /// The copy in `lane`; see [`PerCpuRef::lane`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuCell, per_cpu};
+    /// per_cpu! { static HITS: PerCpuCell<u64>; }
+    /// let (lane, _) = HITS.fetch_add(2);
+    /// assert_eq!(HITS.lane(lane).unwrap().load(), 2);
+    /// ```
     #[inline]
     pub fn lane(&self, lane: Lane) -> Option<&'static T> {
         self.as_ref().lane(lane)
     }
 
     /// The copy in the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuCell, per_cpu};
+    /// per_cpu! { static HITS: PerCpuCell<u64>; }
+    /// HITS.add(3);
+    /// let on_cpus: u64 = HITS.iter_cpus().map(|(_, cell)| cell.load()).sum();
+    /// assert_eq!(HITS.spill().load(), HITS.sum() - on_cpus);
+    /// ```
     #[inline]
     pub fn spill(&self) -> &'static T {
         self.as_ref().spill()
     }
 
     /// The copy of a CPU that this thread was on a moment ago; see [`PerCpuRef::this`].
+    ///
+    /// ```
+    /// # use corelocal::per_cpu;
+    /// use std::sync::Mutex;
+    /// per_cpu! { static SCRATCH: Mutex<Vec<u8>> = |_| Mutex::new(Vec::with_capacity(4096)); }
+    ///
+    /// let mut buffer = SCRATCH.this().lock().unwrap(); // of `'static`: the guard can be kept
+    /// buffer.extend_from_slice(b"record");
+    /// assert_eq!(*buffer, b"record");
+    /// ```
     #[inline]
     pub fn this(&self) -> &'static T {
         self.as_ref().this()
     }
 
     /// [`PerCpuStatic::this`], and which lane it is.
+    ///
+    /// ```
+    /// # use corelocal::per_cpu;
+    /// per_cpu! { static IDS: usize = |lane| lane.index(); }
+    /// let (lane, id) = IDS.here();
+    /// assert_eq!(lane.index(), *id);
+    /// ```
     #[inline]
     pub fn here(&self) -> (Lane, &'static T) {
         self.as_ref().here()
     }
 
     /// The part that `field` names, in every lane; see [`PerCpuRef::at`].
+    ///
+    /// ```
+    /// # use corelocal::{counters, field, per_cpu};
+    /// counters! { pub struct Disk { reads: u64, seeks: u64 } }
+    /// per_cpu! { static DISK: Disk; }
+    /// DISK.at(Disk::READS).inc();
+    /// DISK.at(field!(Disk, seeks)).add(2); // where the word has no constant
+    /// assert_eq!((DISK.snapshot().reads, DISK.snapshot().seeks), (1, 2));
+    /// ```
     #[inline]
     pub fn at<F>(&self, field: Field<T, F>) -> PerCpuRef<'static, F, T> {
         self.as_ref().at(field)
     }
 
     /// Every lane and its copy, the spill lane last.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuCell, per_cpu};
+    /// per_cpu! { static HITS: PerCpuCell<u64>; }
+    /// HITS.inc();
+    /// let report: String =
+    ///     HITS.iter().map(|(lane, cell)| format!("{}={} ", lane.index(), cell.load())).collect();
+    /// assert!(report.contains("=1 "), "{report}");
+    /// ```
     #[inline]
     pub fn iter(&self) -> Iter<'static, T> {
         self.as_ref().iter()
     }
 
     /// Every CPU and its copy, without the spill lane.
+    ///
+    /// ```
+    /// # use corelocal::per_cpu;
+    /// per_cpu! { static NAMES: String = |lane| format!("cpu{}", lane.index()); }
+    /// assert!(NAMES.iter_cpus().all(|(cpu, name)| *name == format!("cpu{cpu}")));
+    /// ```
     #[inline]
     pub fn iter_cpus(&self) -> IterCpus<'static, T> {
         self.as_ref().iter_cpus()
@@ -183,9 +307,28 @@ impl<T: 'static> PerCpuStatic<T> {
 
 impl<T: 'static, const N: usize> PerCpuStatic<[T; N]> {
     /// Element `i` in every lane; see [`PerCpuRef::index`].
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuCell, per_cpu};
+    /// per_cpu! { static BY_LEVEL: [PerCpuCell<u64>; 5]; }
+    /// enum Level { Error = 0, Trace = 4 }
+    /// BY_LEVEL.index(Level::Error as usize).unwrap().add(2);
+    /// assert_eq!(BY_LEVEL.index(0).unwrap().sum(), 2);
+    /// assert_eq!(BY_LEVEL.index(Level::Trace as usize).unwrap().sum(), 0);
+    /// ```
     #[inline]
     pub fn index(&self, i: usize) -> Option<PerCpuRef<'static, T, [T; N]>> {
         self.as_ref().index(i)
+    }
+}
+
+impl<T: 'static> IntoIterator for &PerCpuStatic<T> {
+    type Item = (Lane, &'static T);
+    type IntoIter = Iter<'static, T>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

@@ -38,6 +38,18 @@ pub struct PoolBuilder<T> {
 
 impl<T> PoolBuilder<T> {
     /// The longest lane, in objects.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// use corelocal::pool::PoolBuilder;
+    ///
+    /// let asked = 3_000_000;
+    /// let pool = PerCpuPool::builder(|| 0_u8)
+    ///     .lane_capacity(asked.min(PoolBuilder::<u8>::MOST_IN_A_LANE))
+    ///     .build()?;
+    /// assert_eq!(pool.lane_capacity(), 1 << 20);
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub const MOST_IN_A_LANE: usize = 1 << 20;
 
     pub(super) fn new(make: impl Fn() -> T + Send + Sync + 'static) -> Self {
@@ -49,6 +61,17 @@ impl<T> PoolBuilder<T> {
     /// it is a **batch**, in which objects go to and from the shared queue.
     ///
     /// (On the backends without sections: the most that a thread keeps.)
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// use corelocal::pool::BuildError;
+    ///
+    /// let few = PerCpuPool::builder(|| [0_u8; 1 << 16]).lane_capacity(2).build()?; // large objects
+    /// assert_eq!(few.lane_capacity(), 2);
+    /// let odd = PerCpuPool::builder(|| 0).lane_capacity(7).build();
+    /// assert_eq!(odd.err(), Some(BuildError::LaneCapacity { asked: 7 }));
+    /// # Ok::<(), BuildError>(())
+    /// ```
     pub fn lane_capacity(mut self, objects: usize) -> Self {
         self.in_lane = objects;
         self
@@ -57,6 +80,15 @@ impl<T> PoolBuilder<T> {
     /// How many batches the shared queue has room for; 64 without this, and it may be 0.
     ///
     /// A search of an empty queue, and of a full one, looks at each place.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// // Threads that get and give back on one CPU: nothing has to go from CPU to CPU.
+    /// let local = PerCpuPool::builder(String::new).shared_batches(0).build()?;
+    /// drop(local.get());
+    /// assert_eq!((local.shared_capacity(), local.objects()), (0, 1));
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn shared_batches(mut self, batches: usize) -> Self {
         self.batches = batches;
         self
@@ -66,12 +98,32 @@ impl<T> PoolBuilder<T> {
     ///
     /// At the bound [`try_get`](PerCpuPool::try_get) makes no object, and the ways to get one that
     /// always succeed make one that the pool does not keep: it is dropped when it comes back.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let pool = PerCpuPool::builder(String::new).capacity(1).build()?;
+    /// let (kept, extra) = (pool.get(), pool.get()); // `get` always succeeds,
+    /// drop(extra);                                  // but this one is dropped, not kept
+    /// assert!(pool.try_get().is_err());
+    /// drop(kept);
+    /// assert_eq!(pool.objects(), 1);
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn capacity(mut self, objects: usize) -> Self {
         self.capacity = objects;
         self
     }
 
     /// Makes so many objects at once, into the shared queue.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// // The first requests shall not pay for the objects.
+    /// let pool = PerCpuPool::builder(|| vec![0_u8; 1 << 16]).prefill(64).build()?;
+    /// assert_eq!(pool.objects(), 64);
+    /// assert!(pool.get_idle().is_some());
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn prefill(mut self, objects: usize) -> Self {
         self.prefill = objects;
         self
@@ -79,6 +131,21 @@ impl<T> PoolBuilder<T> {
 
     /// Called with each object that comes back by itself. If it panics, the object is dropped, and
     /// the panic goes to whoever dropped the guard.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// struct Parser { depth: usize, names: Vec<String> }
+    /// let pool = PerCpuPool::builder(|| Parser { depth: 0, names: Vec::new() })
+    ///     .reset(|parser| {
+    ///         parser.depth = 0;
+    ///         parser.names.clear(); // its memory stays
+    ///     })
+    ///     .build()?;
+    /// pool.get().names.push(String::from("a"));
+    /// let parser = pool.get();
+    /// assert!(parser.depth == 0 && parser.names.is_empty());
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn reset(mut self, hook: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
         self.hooks.reset = Some(Box::new(hook));
         self
@@ -86,6 +153,14 @@ impl<T> PoolBuilder<T> {
 
     /// Called after the reset hook: `false` drops the object instead of keeping it. A buffer that
     /// grew too large need not stay.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let pool = PerCpuPool::builder(Vec::<u8>::new).keep_if(|buffer| buffer.capacity() <= 4096).build()?;
+    /// pool.get().reserve(1 << 20); // one large request
+    /// assert_eq!(pool.objects(), 0); // is not paid for until the end of the program
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn keep_if(mut self, hook: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
         self.hooks.keep_if = Some(Box::new(hook));
         self
@@ -100,6 +175,17 @@ impl<T> PoolBuilder<T> {
     /// # Panics
     ///
     /// If the constructor does, for [`prefill`](Self::prefill).
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// use corelocal::pool::BuildError;
+    ///
+    /// let wrong = PerCpuPool::builder(String::new).capacity(10).prefill(20).build();
+    /// assert_eq!(wrong.err(), Some(BuildError::Prefill { asked: 20, most: 10 }));
+    /// let right = PerCpuPool::builder(String::new).capacity(10).prefill(10).build()?;
+    /// assert_eq!(right.objects(), 10);
+    /// # Ok::<(), BuildError>(())
+    /// ```
     pub fn build(self) -> Result<PerCpuPool<T>, BuildError> {
         let asked = self.in_lane;
         if asked < 2 || asked % 2 != 0 || asked > Self::MOST_IN_A_LANE {

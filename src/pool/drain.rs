@@ -6,6 +6,20 @@ use super::{DrainError, PerCpuPool};
 use core::fmt;
 
 /// Idle objects of a pool that do not count any more. What is left is dropped with it.
+///
+/// ```
+/// use corelocal::PerCpuPool;
+///
+/// // Connections are closed with a word of goodbye, not just dropped.
+/// let connections = PerCpuPool::builder(|| vec!["hello"]).prefill(3).build()?;
+/// let mut closed = 0;
+/// for mut connection in connections.drain()? {
+///     connection.push("goodbye");
+///     closed += 1;
+/// }
+/// assert_eq!((closed, connections.objects()), (3, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "the objects are dropped at once"]
 pub struct Drain<'a, T>(Objects<'a, T>);
 

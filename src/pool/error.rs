@@ -4,6 +4,22 @@ use crate::error::AllocError;
 use core::fmt;
 
 /// A pool could not be built. Nothing was allocated.
+///
+/// ```
+/// use corelocal::{PerCpuPool, pool::BuildError};
+///
+/// /// A lane's length from a configuration.
+/// fn pool(mut lane: usize) -> Result<PerCpuPool<String>, BuildError> {
+///     loop {
+///         match PerCpuPool::builder(String::new).lane_capacity(lane).build() {
+///             Err(BuildError::LaneCapacity { asked }) if asked % 2 == 1 => lane = asked + 1,
+///             other => return other,
+///         }
+///     }
+/// }
+/// assert_eq!(pool(7)?.lane_capacity(), 8);
+/// # Ok::<(), BuildError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -58,6 +74,17 @@ impl core::error::Error for BuildError {
 }
 
 /// No idle object was found, and the pool keeps as many objects as it may.
+///
+/// ```
+/// use corelocal::{PerCpuPool, pool::Exhausted};
+///
+/// let connections = PerCpuPool::builder(String::new).capacity(2).build()?;
+/// let in_use = [connections.get(), connections.get()];
+/// let refused: Exhausted = connections.try_get().unwrap_err();
+/// assert_eq!(refused.capacity, 2); // say "busy" now, instead of opening a third one
+/// drop(in_use);
+/// # Ok::<(), corelocal::pool::BuildError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exhausted {
     /// The most objects that the pool may keep.
@@ -78,6 +105,18 @@ impl fmt::Display for Exhausted {
 impl core::error::Error for Exhausted {}
 
 /// No object: none may be made, or the caller's constructor failed.
+///
+/// ```
+/// use corelocal::{PerCpuPool, pool::GetError};
+/// use std::fs::File;
+///
+/// let files: PerCpuPool<File> = PerCpuPool::new(|| unreachable!("opened below"));
+/// match files.try_get_or_else(|| File::open("/no/such/file")) {
+///     Err(GetError::Make(error)) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound),
+///     Err(full) => eprintln!("{full}"), // try again when one came back
+///     Ok(_) => unreachable!("there is none"),
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum GetError<E> {
@@ -106,6 +145,19 @@ impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
 }
 
 /// The lanes could not be taken over. No object was lost.
+///
+/// ```
+/// use corelocal::{PerCpuPool, pool::DrainError};
+///
+/// let pool = PerCpuPool::builder(String::new).prefill(4).build()?;
+/// match pool.drain() {
+///     Ok(idle) => drop(idle),
+///     Err(DrainError::InProgress) => {}             // another thread is at it
+///     Err(error) => eprintln!("not now: {error}"),  // the objects stay, and the pool works
+/// }
+/// assert_eq!(pool.objects(), 0);
+/// # Ok::<(), corelocal::pool::BuildError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DrainError {

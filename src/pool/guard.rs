@@ -105,6 +105,18 @@ macro_rules! detach_example {
 /// Dropping it panics if the pool's reset hook or its `keep_if` does; the object is dropped then.
 /// If the guard is dropped because of another panic, that ends the process, as a second panic
 /// always does. A guard that is forgotten takes its object with it, which counts for ever.
+///
+/// ```
+/// use corelocal::pool::{PerCpuPool, Pooled};
+///
+/// /// A message whose bytes go back to the pool with it.
+/// struct Message<'a> { bytes: Pooled<'a, Vec<u8>> }
+///
+/// let buffers = PerCpuPool::new(Vec::new);
+/// let mut message = Message { bytes: buffers.get() };
+/// message.bytes.push(7);
+/// assert_eq!((message.bytes.len(), buffers.objects()), (1, 1));
+/// ```
 #[must_use = "the object goes back at once"]
 pub struct Pooled<'a, T> {
     node: NonNull<Node<T>>,
@@ -126,6 +138,20 @@ guard!(Pooled['_,]);
 /// As [`Pooled`], with a share of the pool: nothing is borrowed. Made by
 /// [`PerCpuPool::get_owned`], which counts the share up, and this counts it down: two locked
 /// instructions on a word that all threads use.
+///
+/// ```
+/// use corelocal::pool::{OwnedPooled, PerCpuPool};
+/// use std::sync::{Arc, mpsc};
+///
+/// let buffers = Arc::new(PerCpuPool::new(Vec::<u8>::new));
+/// let (send, receive) = mpsc::channel::<OwnedPooled<Vec<u8>>>();
+/// let writer = std::thread::spawn(move || receive.iter().map(|buffer| buffer.len()).sum::<usize>());
+/// let mut buffer = buffers.get_owned();
+/// buffer.extend_from_slice(b"record");
+/// send.send(buffer).unwrap(); // goes back on the writer's CPU
+/// drop(send);
+/// assert_eq!(writer.join().unwrap(), 6);
+/// ```
 #[must_use = "the object goes back at once"]
 pub struct OwnedPooled<T> {
     node: NonNull<Node<T>>,

@@ -64,6 +64,8 @@ mod shared;
 mod take_over;
 
 #[cfg(not(corelocal_loom))]
+mod bounds;
+#[cfg(not(corelocal_loom))]
 mod builder;
 #[cfg(not(corelocal_loom))]
 mod drain;

@@ -119,6 +119,15 @@ impl<T> PerCpuPool<T> {
     /// # Panics
     ///
     /// If there is no memory for the lanes; [`builder`](Self::builder) gives an error.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let buffers = PerCpuPool::new(|| Vec::<u8>::with_capacity(4096));
+    /// let mut buffer = buffers.get();
+    /// buffer.clear(); // without a reset hook: whatever was in it last
+    /// buffer.extend_from_slice(b"record");
+    /// assert_eq!(buffer.len(), 6);
+    /// ```
     #[track_caller]
     pub fn new(make: impl Fn() -> T + Send + Sync + 'static) -> Self {
         match Self::builder(make).build() {
@@ -128,6 +137,14 @@ impl<T> PerCpuPool<T> {
     }
 
     /// Bounds and hooks for a pool whose objects `make` makes when none is idle.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let buffers = PerCpuPool::builder(Vec::new).reset(Vec::clear).lane_capacity(8).build()?;
+    /// buffers.get().push(1);
+    /// assert!(buffers.get().is_empty());
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn builder(make: impl Fn() -> T + Send + Sync + 'static) -> PoolBuilder<T> {
         PoolBuilder::new(make)
     }
@@ -152,6 +169,18 @@ impl<T> PerCpuPool<T> {
     /// # Panics
     ///
     /// If the pool's constructor does.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let parsers = PerCpuPool::new(String::new); // costly to make, say
+    /// let length = |text: &str| {
+    ///     let mut parser = parsers.get();
+    ///     parser.clear();
+    ///     parser.push_str(text);
+    ///     parser.len()
+    /// }; // goes back here
+    /// assert_eq!((length("GET /"), length("POST /")), (5, 6));
+    /// ```
     #[inline]
     pub fn get(&self) -> Pooled<'_, T> {
         match self.pop() {
@@ -162,6 +191,17 @@ impl<T> PerCpuPool<T> {
 
     /// An idle object, if there is one on this CPU or in the shared queue. Never waits, allocates
     /// or fences.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let buffers = PerCpuPool::builder(|| [0_u8; 64]).prefill(32).build()?;
+    /// // In a signal handler, which must not allocate.
+    /// match buffers.get_idle() {
+    ///     Some(mut buffer) => buffer[0] = 1,
+    ///     None => unreachable!("32 are there, and nobody took them"),
+    /// }
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     #[inline]
     pub fn get_idle(&self) -> Option<Pooled<'_, T>> {
         match self.pop() {
@@ -171,6 +211,13 @@ impl<T> PerCpuPool<T> {
     }
 
     /// An idle object, or `value` if there is none; an idle one drops `value`.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let names = PerCpuPool::new(String::new);
+    /// let first = names.get_or(String::from("mine")); // none is idle
+    /// assert_eq!(*first, "mine");
+    /// ```
     #[inline]
     pub fn get_or(&self, value: T) -> Pooled<'_, T> {
         self.get_or_else(|| value)
@@ -181,6 +228,14 @@ impl<T> PerCpuPool<T> {
     /// # Panics
     ///
     /// If `make` does; the pool is as it was.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let buffers = PerCpuPool::new(Vec::new);
+    /// let wanted = 1 << 16;
+    /// let buffer = buffers.get_or_else(|| Vec::<u8>::with_capacity(wanted)); // none is idle
+    /// assert!(buffer.capacity() >= wanted);
+    /// ```
     #[inline]
     pub fn get_or_else(&self, make: impl FnOnce() -> T) -> Pooled<'_, T> {
         match self.get_idle() {
@@ -267,6 +322,16 @@ impl<T> PerCpuPool<T> {
     /// # Errors
     ///
     /// The object, if the pool may not keep one more, or has no room for it here.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuPool;
+    /// let buffers = PerCpuPool::builder(Vec::<u8>::new).capacity(1).build()?;
+    /// // Made elsewhere, and worth keeping.
+    /// assert_eq!(buffers.put(vec![1, 2, 3]), Ok(()));
+    /// let refused = buffers.put(vec![4]).unwrap_err(); // the pool keeps one
+    /// assert_eq!((refused, buffers.objects()), (vec![4], 1));
+    /// # Ok::<(), corelocal::pool::BuildError>(())
+    /// ```
     pub fn put(&self, value: T) -> Result<(), T> {
         let Some(credit) = self.rest.kept.claim() else { return Err(value) };
         let node = Node::make(value, Some(credit), self.has_hook);
@@ -283,34 +348,6 @@ impl<T> PerCpuPool<T> {
         // - as above.
         let (value, _credit) = unsafe { self.open(back.cast()) };
         Err(value)
-    }
-
-    /// How many objects the pool keeps, those in use included, and those that are not kept (see
-    /// [`PoolBuilder::capacity`]) left out. A moment ago, while others are at work.
-    pub fn objects(&self) -> usize {
-        self.rest.kept.now()
-    }
-
-    /// The most objects that the pool keeps, those in use included; `usize::MAX` if that is not
-    /// bounded.
-    pub fn capacity(&self) -> usize {
-        self.rest.kept.most()
-    }
-
-    /// The most idle objects that a CPU keeps (without sections: a thread).
-    pub fn lane_capacity(&self) -> usize {
-        2 * self.lists.most()
-    }
-
-    /// The most idle objects in the shared queue.
-    pub fn shared_capacity(&self) -> usize {
-        self.lists.most().saturating_mul(self.shared().batches())
-    }
-
-    /// Whether getting and giving back are sections: the backend is `Rseq`, and the system has the
-    /// barrier that a drain needs (Linux 5.10). Else each thread has a magazine.
-    pub fn uses_sections(&self) -> bool {
-        self.lists.has_sections()
     }
 }
 

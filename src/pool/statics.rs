@@ -33,6 +33,13 @@ pub struct StaticPool<T> {
 
 impl<T> StaticPool<T> {
     /// A pool that `make` makes at the first use.
+    ///
+    /// ```
+    /// use corelocal::pool::{PerCpuPool, StaticPool};
+    ///
+    /// static BUFFERS: StaticPool<Vec<u8>> = StaticPool::new(|| PerCpuPool::new(|| Vec::with_capacity(4096)));
+    /// assert!(BUFFERS.get().capacity() >= 4096); // the first use makes the pool
+    /// ```
     pub const fn new(make: fn() -> PerCpuPool<T>) -> Self {
         Self { pool: OncePtr::new(), make, _owned: PhantomData }
     }

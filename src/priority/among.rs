@@ -10,6 +10,23 @@ use core::fmt;
 use core::ops::Deref;
 
 /// What is searched among some CPUs, without the vector's type parameters. Sealed.
+///
+/// ```
+/// use corelocal::priority::{Among, Searched};
+/// use corelocal::{CpuId, CpuMask, Packed, Priority, PriorityVec};
+/// use std::ops::Deref;
+///
+/// /// A task keeps its CPUs looked up, for a vector of whichever layout.
+/// struct Task<P: Deref<Target: Searched>> { priority: Priority, cpus: Among<P> }
+///
+/// let vector: PriorityVec<Packed> = PriorityVec::try_new((0..4).map(CpuId::new))?;
+/// let mut slot = PriorityVec::claim(&vector, CpuId::new(2))?;
+/// slot.set(Priority::NORMAL)?;
+/// let cpus = PriorityVec::among(&vector, &CpuMask::first_cpus(4))?;
+/// let task = Task { priority: Priority::rt(3), cpus };
+/// assert_eq!(task.cpus.find(task.priority, &mut CpuMask::new()), Some(Priority::NORMAL));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Searched: sealed::Sealed {
     /// The CPUs, laid out as the vector is.
     #[doc(hidden)]
@@ -51,6 +68,21 @@ impl<L: Layout, const LEVELS: usize, W: Words> Searched for PriorityVec<L, LEVEL
 /// the vector's order, which costs as much as the search itself if the CPUs are few; here that is
 /// done once, and 10 bytes are kept for each 16 CPUs or fewer. With the layouts by level it is the
 /// mask, and nothing is gained.
+///
+/// ```
+/// use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+///
+/// let vector: PriorityVec = PriorityVec::try_new((0..64).map(CpuId::new))?;
+/// let mut slot = PriorityVec::claim(&vector, CpuId::new(9))?;
+/// slot.set(Priority::NORMAL)?;
+/// let pinned = PriorityVec::among(&vector, &"8-11".parse()?)?; // when the task's mask is set
+/// let mut found = CpuMask::with_bound(64);
+/// for _ in 0..3 {
+///     assert_eq!(pinned.find(Priority::rt(1), &mut found), Some(Priority::NORMAL)); // at each wake-up
+/// }
+/// assert_eq!(found.to_string(), "9");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Among<P>
 where
     P: Deref,
@@ -95,6 +127,16 @@ where
     }
 
     /// The vector.
+    ///
+    /// ```
+    /// use corelocal::{CpuId, CpuMask, PriorityVec};
+    /// use std::sync::Arc;
+    ///
+    /// let vector: Arc<PriorityVec> = Arc::new(PriorityVec::try_new((0..4).map(CpuId::new))?);
+    /// let mine = PriorityVec::among(vector, &CpuMask::first_cpus(2))?; // holds a share of it
+    /// assert_eq!(mine.vector().cpus().to_string(), "0-3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn vector(&self) -> &P::Target {
         &self.vector

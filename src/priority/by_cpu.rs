@@ -21,6 +21,17 @@ use alloc::format;
 /// A change is one atomic read-modify-write in the CPU's shard, a search reads each shard that its
 /// mask meets. So CPUs that share a cache should share a shard: that is what the order is for.
 /// Smaller shards are shared by fewer CPUs, and searches over all CPUs read more of them.
+///
+/// ```
+/// use corelocal::{ByCpu, CpuId, PriorityVec};
+///
+/// // Caches that eight CPUs share: shards of eight, in an order where these are neighbours.
+/// let (caches, threads) = (4, 8);
+/// let order = (0..caches).flat_map(|cache| (0..threads).map(move |cpu| CpuId::new(cache + caches * cpu)));
+/// let vector: PriorityVec<ByCpu<8>> = PriorityVec::try_new(order)?;
+/// assert_eq!((vector.cpus().len(), vector.footprint().masks), (32, 4)); // a line a shard
+/// # Ok::<(), corelocal::priority::OrderError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ByCpu<const K: usize = 64>;
 

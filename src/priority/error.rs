@@ -5,6 +5,16 @@ use crate::error::AllocError;
 use core::fmt;
 
 /// A CPU that the vector, or the mask of a [`Level`](super::Level), has not.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use corelocal::priority::UnknownCpu;
+/// use corelocal::{CpuId, Level};
+///
+/// let idle: Level<[AtomicU64; 1]> = Level::default(); // 64 CPUs
+/// let error = idle.enter(CpuId::new(70)).unwrap_err();
+/// assert_eq!(error, UnknownCpu { cpu: CpuId::new(70), bound: 64 }); // two words would do
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownCpu {
     /// The CPU.

@@ -23,10 +23,35 @@ pub struct Packed;
 
 /// Count and mask each on cache lines of their own: the padding of a [`Level`], and the vector's
 /// layout of that name.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use corelocal::{CACHE_LINE, CpuId, Level, Padded, PriorityVec};
+///
+/// // Searchers pass by on the count's line, while comers and goers have the mask's.
+/// let idle: Level<[AtomicU64; 1], Padded> = Level::default();
+/// assert_eq!(size_of_val(&idle), 2 * CACHE_LINE);
+/// let vector: PriorityVec<Padded> = PriorityVec::try_new((0..8).map(CpuId::new))?;
+/// assert!(vector.footprint().lines() > 2 * 101);
+/// # Ok::<(), corelocal::priority::OrderError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Padded;
 
 /// How a [`Level`]'s count and mask lie: [`Packed`] or [`Padded`]. Sealed.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use corelocal::priority::Padding;
+/// use corelocal::{CpuId, Level, Packed, Padded};
+///
+/// /// The same test for either.
+/// fn empty_again<P: Padding>() -> bool {
+///     let level: Level<[AtomicU64; 1], P> = Level::default();
+///     level.enter(CpuId::new(3)).unwrap() && level.leave(CpuId::new(3)).unwrap() && level.count() == 0
+/// }
+/// assert!(empty_again::<Packed>() && empty_again::<Padded>());
+/// ```
 pub trait Padding: sealed::Sealed {
     /// A count or a mask, with what is around it.
     #[doc(hidden)]
@@ -140,6 +165,16 @@ impl<M, P: Padding, W: Words> Level<M, P, W> {
 
     /// How many CPUs are there, while nobody comes or goes; else a number that was right at
     /// some instant for each CPU. One relaxed load.
+    ///
+    /// ```
+    /// use core::sync::atomic::AtomicU64;
+    /// use corelocal::{CpuId, Level};
+    ///
+    /// let idle: Level<[AtomicU64; 1]> = Level::default();
+    /// (0..3).for_each(|cpu| drop(idle.enter(CpuId::new(cpu))));
+    /// let wake = idle.count().min(8); // so many workers, at most
+    /// assert_eq!(wake, 3);
+    /// ```
     #[inline]
     pub fn count(&self) -> usize {
         self.count.load() as usize
@@ -153,6 +188,17 @@ impl<M: LevelMask<W>, P: Padding, W: Words> Level<M, P, W> {
     /// # Errors
     ///
     /// [`UnknownCpu`] if the mask has no bit for `cpu`.
+    ///
+    /// ```
+    /// use core::sync::atomic::AtomicU64;
+    /// use corelocal::{CpuId, Level};
+    ///
+    /// let idle: Level<[AtomicU64; 1]> = Level::default();
+    /// assert_eq!(idle.enter(CpuId::new(5)), Ok(true));
+    /// // After it, the CPU looks once more for work that came meanwhile: the barrier makes sure that
+    /// // either it sees the work, or who brought the work sees it idle.
+    /// assert_eq!(idle.enter(CpuId::new(5)), Ok(false), "it is there");
+    /// ```
     pub fn enter(&self, cpu: CpuId) -> Result<bool, UnknownCpu> {
         let (word, bit) = self.bit(cpu)?;
         if word.load() & bit != 0 {
@@ -168,6 +214,18 @@ impl<M: LevelMask<W>, P: Padding, W: Words> Level<M, P, W> {
     /// # Errors
     ///
     /// [`UnknownCpu`] if the mask has no bit for `cpu`.
+    ///
+    /// ```
+    /// use core::sync::atomic::AtomicU64;
+    /// use corelocal::{CpuId, Level};
+    ///
+    /// let (low, high): (Level<[AtomicU64; 1]>, Level<[AtomicU64; 1]>) = Default::default();
+    /// low.enter(CpuId::new(5))?;
+    /// high.enter(CpuId::new(5))?; // the new level first,
+    /// low.leave(CpuId::new(5))?;  // then the old one
+    /// assert_eq!((low.count(), high.count()), (0, 1));
+    /// # Ok::<(), corelocal::priority::UnknownCpu>(())
+    /// ```
     pub fn leave(&self, cpu: CpuId) -> Result<bool, UnknownCpu> {
         let (word, bit) = self.bit(cpu)?;
         if word.load() & bit == 0 {
@@ -181,6 +239,20 @@ impl<M: LevelMask<W>, P: Padding, W: Words> Level<M, P, W> {
     /// any. One load of the count, and if that is not zero one load for each 64 CPUs.
     ///
     /// Allocates if `found` has no room for so many words ([`CpuMask::with_bound`]).
+    ///
+    /// ```
+    /// use core::sync::atomic::AtomicU64;
+    /// use corelocal::{CpuId, CpuMask, Level};
+    ///
+    /// let levels: [Level<[AtomicU64; 1]>; 3] = Default::default();
+    /// levels[1].enter(CpuId::new(5))?;
+    /// levels[2].enter(CpuId::new(6))?;
+    /// // Upwards, to the first level with somebody.
+    /// let mut found = CpuMask::new();
+    /// let lowest = levels.iter().position(|level| level.find(&CpuMask::first_cpus(8), &mut found));
+    /// assert_eq!((lowest, found.to_string().as_str()), (Some(1), "5"));
+    /// # Ok::<(), corelocal::priority::UnknownCpu>(())
+    /// ```
     pub fn find(&self, allowed: &CpuMask, found: &mut CpuMask) -> bool {
         if !protocol::occupied::<W>(&self.count) {
             found.clear();
@@ -200,6 +272,17 @@ impl<M: LevelMask<W>, P: Padding, W: Words> Level<M, P, W> {
     }
 
     /// Whether `cpu` is in the mask. One relaxed load.
+    ///
+    /// ```
+    /// use core::sync::atomic::AtomicU64;
+    /// use corelocal::{CpuId, Level};
+    ///
+    /// let idle: Level<[AtomicU64; 1]> = Level::default();
+    /// idle.enter(CpuId::new(5))?;
+    /// let cached = CpuId::new(5); // where the task ran last: its data are there
+    /// assert!(idle.contains(cached) && !idle.contains(CpuId::new(900)));
+    /// # Ok::<(), corelocal::priority::UnknownCpu>(())
+    /// ```
     pub fn contains(&self, cpu: CpuId) -> bool {
         self.bit(cpu).is_ok_and(|(word, bit)| word.load() & bit != 0)
     }

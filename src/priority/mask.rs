@@ -13,6 +13,19 @@ pub(super) const WORD_CPUS: usize = u64::BITS as usize;
 
 /// The words of a level's mask, in the level or out of line. Sealed: arrays and boxed slices of
 /// `AtomicU64`, and what the layouts use.
+///
+/// ```
+/// use core::sync::atomic::AtomicU64;
+/// use corelocal::priority::LevelMask;
+/// use corelocal::{CpuId, Level};
+///
+/// /// For masks in the level and for masks on the heap.
+/// fn enters<M: LevelMask<corelocal::priority::Atomic>>(mask: M) -> bool {
+///     Level::<M>::new(mask).enter(CpuId::new(63)).is_ok()
+/// }
+/// let on_the_heap: Box<[AtomicU64]> = Box::new([AtomicU64::new(0)]);
+/// assert!(enters([AtomicU64::new(0)]) && enters(on_the_heap));
+/// ```
 pub trait LevelMask<W: Words>: sealed::Sealed<W> {
     /// How many CPUs have a bit: ids from 0 on.
     #[doc(hidden)]

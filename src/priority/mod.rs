@@ -44,6 +44,8 @@ mod among;
 mod by_cpu;
 mod by_level;
 mod error;
+mod fits;
+mod footprint;
 mod layouts;
 mod level;
 mod lined;
@@ -65,6 +67,8 @@ mod word;
 pub use among::{Among, Searched};
 pub use by_cpu::ByCpu;
 pub use error::{ClaimError, OrderError, UnknownCpu};
+pub use fits::Fits;
+pub use footprint::Footprint;
 pub use layouts::Split;
 pub use level::{Level, Packed, Padded, Padding};
 pub use mask::LevelMask;
@@ -73,6 +77,6 @@ pub use table::Layout;
 #[doc(hidden)]
 pub use table::{Field, Part, Table};
 pub use value::{Priority, PriorityError};
-pub use vector::{Fits, Footprint, PriorityVec};
+pub use vector::PriorityVec;
 #[doc(hidden)]
 pub use word::{Atomic, Word, Words};

@@ -10,6 +10,21 @@ use core::fmt;
 use core::ops::Deref;
 
 /// A [`PriorityVec`] of any layout and size, as its slots need it. Sealed.
+///
+/// ```
+/// use corelocal::priority::Claimed;
+/// use corelocal::{CpuId, CpuSlot, Padded, Priority, PriorityVec};
+/// use std::ops::Deref;
+///
+/// /// A CPU that goes idle, in a vector of whichever layout, by whichever pointer.
+/// fn idle<P: Deref<Target: Claimed>>(slot: &mut CpuSlot<P>) -> Priority {
+///     slot.set(Priority::NORMAL).expect("level 0 is always there");
+///     slot.get()
+/// }
+/// let vector: PriorityVec<Padded> = PriorityVec::try_new([CpuId::new(0)])?;
+/// assert_eq!(idle(&mut PriorityVec::claim(&vector, CpuId::new(0))?), Priority::NORMAL);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Claimed: sealed::Sealed {
     #[doc(hidden)]
     fn put(&self, place: &Place, level: u8);
@@ -154,18 +169,58 @@ where
     }
 
     /// What it was set to last; [`INVALID`](Priority::INVALID) at first. Reads nothing shared.
+    ///
+    /// ```
+    /// use corelocal::{CpuId, Priority, PriorityVec};
+    ///
+    /// let vector: PriorityVec = PriorityVec::try_new([CpuId::new(0)])?;
+    /// let mut slot = PriorityVec::claim(&vector, CpuId::new(0))?;
+    /// assert_eq!(slot.get(), Priority::INVALID);
+    /// slot.set(Priority::rt(10))?;
+    /// let woken = Priority::rt(40);
+    /// assert!(woken > slot.get(), "so it runs at once");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn get(&self) -> Priority {
         Priority::from_byte(self.place.level)
     }
 
     /// Whose it is.
+    ///
+    /// ```
+    /// use corelocal::{CpuId, PriorityVec};
+    ///
+    /// let vector: PriorityVec = PriorityVec::try_new((0..4).map(CpuId::new))?;
+    /// let slots = (0..4)
+    ///     .map(|cpu| PriorityVec::claim(&vector, CpuId::new(cpu)))
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// // Each run queue gets the slot of its own CPU.
+    /// assert!(slots.iter().enumerate().all(|(queue, slot)| slot.cpu().index() == queue));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn cpu(&self) -> CpuId {
         self.place.cpu
     }
 
     /// The vector.
+    ///
+    /// ```
+    /// use corelocal::{CpuId, CpuMask, CpuSlot, Priority, PriorityVec};
+    /// use std::sync::Arc;
+    ///
+    /// /// Whom a run queue can push work to, by what it holds anyway.
+    /// fn lower(slot: &CpuSlot<Arc<PriorityVec>>, task: Priority) -> Option<CpuId> {
+    ///     slot.vector().find_any(task, &CpuMask::first_cpus(4), slot.cpu()).map(|(cpu, _)| cpu)
+    /// }
+    /// let vector: Arc<PriorityVec> = Arc::new(PriorityVec::try_new((0..4).map(CpuId::new))?);
+    /// let slot = PriorityVec::claim(vector.clone(), CpuId::new(0))?;
+    /// let mut other = PriorityVec::claim(vector, CpuId::new(3))?;
+    /// other.set(Priority::NORMAL)?;
+    /// assert_eq!(lower(&slot, Priority::rt(2)), Some(CpuId::new(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn vector(&self) -> &P::Target {
         &self.vector

@@ -9,8 +9,28 @@ use alloc::string::String;
 
 /// Where a vector's words lie: [`Packed`](super::Packed), [`Padded`](super::Padded),
 /// [`Split`](super::Split) or [`ByCpu`](super::ByCpu). Sealed.
+///
+/// ```
+/// use corelocal::priority::{Layout, OrderError};
+/// use corelocal::{ByCpu, CpuId, Packed, PriorityVec};
+///
+/// /// The memory of a vector of 480 CPUs, by layout.
+/// fn lines<L: Layout>() -> Result<usize, OrderError> {
+///     Ok(PriorityVec::<L>::try_new((0..480).map(CpuId::new))?.footprint().lines())
+/// }
+/// assert!(lines::<ByCpu>()? < lines::<Packed>()?);
+/// # Ok::<(), OrderError>(())
+/// ```
 pub trait Layout: sealed::Sealed + 'static {
     /// Its name.
+    ///
+    /// ```
+    /// use corelocal::priority::{ByCpu, Layout, Packed, Padded, Split};
+    ///
+    /// // The head of a table.
+    /// let names = [Packed::NAME, Padded::NAME, <Split>::NAME, <ByCpu>::NAME];
+    /// assert_eq!(names, ["Packed", "Padded", "Split", "ByCpu"]);
+    /// ```
     const NAME: &'static str;
 
     /// The words.

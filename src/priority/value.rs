@@ -35,11 +35,41 @@ pub struct Priority(i8);
 
 impl Priority {
     /// No level. A CPU at it is never found; a task with it finds nothing.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new([CpuId::new(0)])?;
+    /// let mut slot = PriorityVec::claim(&vector, CpuId::new(0))?;
+    /// slot.set(Priority::NORMAL)?;
+    /// slot.set(Priority::INVALID)?; // goes off line: takes no more tasks
+    /// assert_eq!(vector.find(Priority::HIGHER, &CpuMask::first_cpus(1), &mut CpuMask::new()), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const INVALID: Self = Self(-1);
     /// Level 0: the CPU runs nothing that counts. A task with it finds nothing, since nothing is
     /// lower.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new([CpuId::new(0)])?;
+    /// let mut slot = PriorityVec::claim(&vector, CpuId::new(0))?;
+    /// slot.set(Priority::NORMAL)?; // any real-time task may have this CPU
+    /// let lowest = vector.find(Priority::rt(1), &CpuMask::first_cpus(1), &mut CpuMask::new());
+    /// assert_eq!(lowest, Some(Priority::NORMAL));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const NORMAL: Self = Self(0);
     /// Level 100: above every real-time priority (the kernel: a deadline task).
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new([CpuId::new(0)])?;
+    /// let mut slot = PriorityVec::claim(&vector, CpuId::new(0))?;
+    /// slot.set(Priority::HIGHER)?; // not even the most urgent real-time task gets this CPU
+    /// let all = CpuMask::first_cpus(1);
+    /// assert_eq!(vector.find(Priority::rt(99), &all, &mut CpuMask::new()), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const HIGHER: Self = Self(100);
 
     /// The real-time priority `priority`, 1 (least urgent) to 99.
@@ -133,6 +163,15 @@ impl Priority {
 
     /// Which level it is; `None` for [`INVALID`](Self::INVALID). The inverse of
     /// [`from_level`](Self::from_level).
+    ///
+    /// ```
+    /// # use corelocal::Priority;
+    /// let mut waiting = [0; 101]; // tasks by level
+    /// for task in [Priority::rt(5), Priority::rt(5), Priority::NORMAL] {
+    ///     waiting[usize::from(task.level().expect("tasks have a level"))] += 1;
+    /// }
+    /// assert_eq!((waiting[0], waiting[5], Priority::INVALID.level()), (1, 2, None));
+    /// ```
     #[inline]
     pub const fn level(self) -> Option<u8> {
         if self.0 < 0 { None } else { Some(self.0 as u8) }

@@ -3,11 +3,12 @@
 use super::among::Among;
 use super::by_cpu::ByCpu;
 use super::error::{ClaimError, OrderError};
+use super::fits::Fits;
+use super::footprint::Footprint;
 use super::slot::CpuSlot;
-use super::table::{Field, Layout, Part, Table};
+use super::table::{Field, Layout, Table};
 use super::value::Priority;
 use super::word::{Atomic, Words};
-use crate::cacheline::CACHE_LINE;
 use crate::cpu::{CpuId, CpuMask, MAX_PARSED_ID};
 use crate::error::AllocError;
 use alloc::vec::Vec;
@@ -76,6 +77,18 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// [`OrderError`] if the order is empty, names a CPU twice or an impossible one, or if there is
     /// no memory.
+    ///
+    /// ```
+    /// # use corelocal::{ByCpu, CpuId, PriorityVec};
+    /// use corelocal::priority::OrderError;
+    ///
+    /// // The two threads of each core side by side.
+    /// let order = [0, 4, 1, 5, 2, 6, 3, 7].map(CpuId::new);
+    /// let vector: PriorityVec = PriorityVec::try_new(order)?;
+    /// assert_eq!(vector.cpus().to_string(), "0-7");
+    /// assert_eq!(PriorityVec::<ByCpu>::try_new([] as [CpuId; 0]).err(), Some(OrderError::Empty));
+    /// # Ok::<(), OrderError>(())
+    /// ```
     pub fn try_new(order: impl IntoIterator<Item: Borrow<CpuId>>) -> Result<Self, OrderError> {
         const { assert!(LEVELS >= 2 && LEVELS <= 127, "a vector has 2 to 127 levels") };
         let mut ids = Vec::new();
@@ -96,6 +109,14 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// # Errors
     ///
     /// As there.
+    ///
+    /// ```
+    /// # use corelocal::{CpuMask, PriorityVec};
+    /// let allowed: CpuMask = "0-3,8".parse()?; // of a container
+    /// let vector: PriorityVec = PriorityVec::with_order(&allowed)?;
+    /// assert_eq!(vector.cpus(), allowed);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_order(order: impl IntoIterator<Item: Borrow<CpuId>>) -> Result<Self, OrderError> {
         Self::try_new(order)
     }
@@ -161,6 +182,23 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     ///
     /// Allocates if `found` has no room for the vector's ids: give it some once
     /// ([`CpuMask::with_bound`]).
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new((0..8).map(CpuId::new))?;
+    /// let mut slots = (0..8)
+    ///     .map(|cpu| PriorityVec::claim(&vector, CpuId::new(cpu)))
+    ///     .collect::<Result<Vec<_>, _>>()?;
+    /// slots.iter_mut().try_for_each(|slot| slot.set(Priority::rt(30)))?;
+    /// slots[6].set(Priority::rt(10))?;
+    ///
+    /// let mut found = CpuMask::with_bound(8); // kept: no allocation in a search
+    /// let pinned: CpuMask = "0-5".parse()?;
+    /// assert_eq!(vector.find(Priority::rt(40), &pinned, &mut found), Some(Priority::rt(30)));
+    /// assert_eq!(found.to_string(), "0-5"); // CPU 6 is lower, and not allowed
+    /// assert_eq!(vector.find(Priority::rt(30), &pinned, &mut found), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn find(
         &self,
@@ -180,6 +218,15 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     /// # Errors
     ///
     /// [`AllocError`] if there is no memory.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, CpuMask, Priority, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new((0..480).map(CpuId::new))?;
+    /// let affinity: CpuMask = "16-19".parse()?;
+    /// let mine = PriorityVec::among(&vector, &affinity)?; // anew whenever the affinity changes
+    /// assert_eq!(mine.find(Priority::rt(5), &mut CpuMask::with_bound(480)), None); // all are INVALID
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn among<P: Deref<Target = Self>>(
         this: P,
         allowed: &CpuMask,
@@ -280,6 +327,15 @@ impl<L: Layout, const LEVELS: usize, W: Words> PriorityVec<L, LEVELS, W> {
     }
 
     /// The CPUs that it was made with, in a new mask.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, PriorityVec};
+    /// let vector: PriorityVec = PriorityVec::try_new([7, 2, 3].map(CpuId::new))?;
+    /// let all = vector.cpus(); // a run queue for each
+    /// let slots = all.iter().map(|cpu| PriorityVec::claim(&vector, cpu));
+    /// assert_eq!(slots.collect::<Result<Vec<_>, _>>()?.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cpus(&self) -> CpuMask {
         self.table.registry().cpus()
     }
@@ -320,64 +376,5 @@ impl<L: Layout, const LEVELS: usize, W: Words> fmt::Debug for PriorityVec<L, LEV
             .field("cpus", &registry.len())
             .field("claimed", &registry.claims())
             .finish()
-    }
-}
-
-/// Whether a CPU suits a task: a function of the CPU, or a mask. For [`PriorityVec::find_fit`].
-pub trait Fits {
-    /// Whether `cpu` does.
-    fn fits(&mut self, cpu: CpuId) -> bool;
-}
-
-impl<F: FnMut(CpuId) -> bool> Fits for F {
-    fn fits(&mut self, cpu: CpuId) -> bool {
-        self(cpu)
-    }
-}
-
-impl Fits for &CpuMask {
-    fn fits(&mut self, cpu: CpuId) -> bool {
-        self.contains(cpu)
-    }
-}
-
-/// Cache lines of a vector, each of [`CACHE_LINE`] bytes, from [`PriorityVec::footprint`]; a line
-/// that holds several parts is counted at the first of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Footprint {
-    /// Of the structure: counts, and pointers to masks. None for [`ByCpu`].
-    pub structure: usize,
-    /// Of masks, or of lanes.
-    pub masks: usize,
-    /// Of the CPUs' own levels, where they are kept apart.
-    pub current: usize,
-    /// Of what says where CPUs are and which are claimed. Searches may read it, nobody but
-    /// claims writes it.
-    pub bookkeeping: usize,
-}
-
-impl Footprint {
-    fn of(fields: &[Field]) -> Self {
-        let mut lines = Vec::new();
-        for field in fields {
-            let first = field.address / CACHE_LINE;
-            let end = (field.address + field.bytes).div_ceil(CACHE_LINE);
-            lines.extend((first..end).map(|line| (line, field.part)));
-        }
-        lines.sort_unstable();
-        lines.dedup_by_key(|(line, _)| *line);
-        let of = |wanted| lines.iter().filter(|(_, part)| *part == wanted).count();
-        Self {
-            structure: of(Part::Structure),
-            masks: of(Part::Masks),
-            current: of(Part::Current),
-            bookkeeping: of(Part::Bookkeeping),
-        }
-    }
-
-    /// All of them. Times [`CACHE_LINE`], it is bytes.
-    pub fn lines(&self) -> usize {
-        self.structure + self.masks + self.current + self.bookkeeping
     }
 }

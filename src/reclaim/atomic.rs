@@ -64,6 +64,15 @@ impl<T> AtomicPerCpu<T> {
     }
 
     /// A slot with an object in it.
+    ///
+    /// ```
+    /// # use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell, reclaim::pin};
+    /// struct Route { hits: AtomicPerCpu<PerCpuCell<u64>> }
+    /// let route = Route { hits: AtomicPerCpu::new(PerCpu::zeroed()) };
+    /// let guard = pin();
+    /// route.hits.load(&guard).expect("never emptied").add(2);
+    /// assert_eq!(route.hits.load(&guard).map(|hits| hits.sum()), Some(2));
+    /// ```
     #[must_use]
     pub fn new(object: PerCpu<T>) -> Self {
         Self::from(Some(object))
@@ -100,6 +109,23 @@ impl<T> AtomicPerCpu<T> {
     }
 
     /// Whether the slot is empty now. For a hint, no guard is needed.
+    ///
+    /// ```
+    /// # use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell, reclaim::pin};
+    /// static DETAILS: AtomicPerCpu<PerCpuCell<u64>> = AtomicPerCpu::null();
+    /// /// Counts in detail only where somebody switched that on: no pin where nobody did.
+    /// fn hit() {
+    ///     if !DETAILS.is_null() {
+    ///         if let Some(details) = DETAILS.load(&pin()) {
+    ///             details.inc();
+    ///         }
+    ///     }
+    /// }
+    /// hit();
+    /// DETAILS.swap(Some(PerCpu::zeroed()), &pin());
+    /// hit();
+    /// assert_eq!(DETAILS.load(&pin()).map(|details| details.sum()), Some(1));
+    /// ```
     pub fn is_null(&self) -> bool {
         // Relaxed: nothing is reached through it.
         self.lane0.load(Ordering::Relaxed).is_null()
@@ -126,6 +152,14 @@ impl<T> AtomicPerCpu<T> {
     }
 
     /// The object, out of a slot that nobody else has. The slot is gone.
+    ///
+    /// ```
+    /// # use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell, reclaim::pin};
+    /// let slot = AtomicPerCpu::new(PerCpu::<PerCpuCell<u64>>::zeroed());
+    /// slot.load(&pin()).unwrap().add(3);
+    /// let last = slot.into_inner().expect("it was not emptied"); // at the end, by its owner
+    /// assert_eq!(last.sum(), 3);
+    /// ```
     #[must_use]
     pub fn into_inner(mut self) -> Option<PerCpu<T>> {
         self.take()
@@ -226,6 +260,16 @@ impl<T: Send + 'static> AtomicPerCpu<T> {
     /// # Panics
     ///
     /// As [`load`](Self::load).
+    ///
+    /// ```
+    /// # use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell, reclaim::pin};
+    /// let slot = AtomicPerCpu::new(PerCpu::<PerCpuCell<u64>>::zeroed());
+    /// let guard = pin();
+    /// let details = slot.load(&guard).unwrap();
+    /// assert!(slot.retire(&guard));   // switched off,
+    /// details.inc();                  // while this reader is still at it
+    /// assert!(!slot.retire(&guard) && slot.is_null());
+    /// ```
     #[track_caller]
     pub fn retire(&self, guard: &Guard) -> bool {
         let old = self.swap(None, guard);

@@ -20,6 +20,18 @@ use core::mem::ManuallyDrop;
 /// the panic hook has told of it.
 ///
 /// `Send` needs `T: Sync` too: two threads can read it, its new holder and a reader.
+///
+/// ```
+/// use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell, reclaim::pin};
+///
+/// let slot = AtomicPerCpu::new(PerCpu::<PerCpuCell<u64>>::zeroed());
+/// let guard = pin();
+/// slot.load(&guard).unwrap().add(5);
+/// let old = slot.swap(Some(PerCpu::zeroed()), &guard).expect("there was one");
+/// println!("about {} so far", old.as_ref().sum()); // readers may still add to it
+/// old.retire(&guard);
+/// assert_eq!(slot.load(&guard).unwrap().sum(), 0);
+/// ```
 pub struct Unlinked<T: Send + 'static> {
     object: ManuallyDrop<PerCpu<T>>,
     _shared: PhantomData<PerCpuRef<'static, T>>,
@@ -32,6 +44,14 @@ impl<T: Send + 'static> Unlinked<T> {
     }
 
     /// A handle to read it by, as readers do.
+    ///
+    /// ```
+    /// use corelocal::{AtomicPerCpu, PerCpu, reclaim::pin};
+    ///
+    /// let slot = AtomicPerCpu::new(PerCpu::new(|_| String::from("old")));
+    /// let old = slot.swap(None, &pin()).unwrap();
+    /// assert_eq!(old.as_ref().spill(), "old"); // shared with readers, so only to be read
+    /// ```
     pub fn as_ref(&self) -> PerCpuRef<'_, T> {
         self.object.as_ref()
     }
@@ -51,6 +71,19 @@ impl<T: Send + 'static> Unlinked<T> {
     ///
     /// If the guard keeps nothing alive, as in [`AtomicPerCpu::load`](super::AtomicPerCpu::load). (It
     /// is retired nevertheless.)
+    ///
+    /// ```
+    /// use corelocal::{AtomicPerCpu, PerCpu, reclaim::pin};
+    ///
+    /// let slot = AtomicPerCpu::new(PerCpu::new(|lane| vec![lane]));
+    /// {
+    ///     let guard = pin();
+    ///     let old = slot.swap(Some(PerCpu::new(|_| Vec::new())), &guard).unwrap();
+    ///     old.retire(&guard); // freed later, by whoever finds that the readers are gone
+    ///     guard.flush();      // soon, if this thread retires little
+    /// }
+    /// assert!(slot.load(&pin()).unwrap().spill().is_empty());
+    /// ```
     #[track_caller]
     pub fn retire(self, guard: &Guard) {
         self.retire_with(guard, drop);
@@ -104,6 +137,26 @@ impl<T: Send + 'static> Unlinked<T> {
     /// # Panics
     ///
     /// As [`retire`](Self::retire).
+    ///
+    /// ```
+    /// use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell, reclaim::{pin, wait_for_readers}};
+    /// use std::sync::Mutex;
+    ///
+    /// // A second list that leads to objects, and to which walkers may add them.
+    /// static ACTIVE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    ///
+    /// ACTIVE.lock().unwrap().push(7);
+    /// let slot = AtomicPerCpu::new(PerCpu::<PerCpuCell<u64>>::zeroed());
+    /// let guard = pin();
+    /// slot.swap(None, &guard).unwrap().retire_in_stages(&guard, |object| {
+    ///     // No walker is left that could add it again; some may still look at it.
+    ///     ACTIVE.lock().unwrap().retain(|id| *id != 7);
+    ///     assert_eq!(object.sum(), 0);
+    /// });
+    /// assert_eq!(ACTIVE.lock().unwrap().len(), 1, "not before this thread's guard is gone");
+    /// # drop(guard);
+    /// # wait_for_readers().unwrap();
+    /// ```
     #[track_caller]
     pub fn retire_in_stages(
         self,

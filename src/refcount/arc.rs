@@ -44,6 +44,18 @@ impl<T> PerCpuArc<T> {
     /// Whether the owner is there, and references are counted on CPUs. A hint: it may go a moment later.
     ///
     /// For threads that keep a clone for long: they learn that it is wanted back.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuArc, PerCpuArcOwner};
+    /// let first = PerCpuArcOwner::new("old");
+    /// let mut config = first.share();
+    /// let second = PerCpuArcOwner::new("new");
+    /// drop(first); // replaced
+    /// if !PerCpuArc::has_owner(&config) {
+    ///     config = second.share();
+    /// }
+    /// assert_eq!(*config, "new");
+    /// ```
     #[inline]
     pub fn has_owner(this: &Self) -> bool {
         this.0.count().is_live()
@@ -51,11 +63,28 @@ impl<T> PerCpuArc<T> {
 
     /// How many references there are, the owner's among them. Exact while none is cloned or dropped,
     /// and the owner does not go meanwhile. Takes a load a lane while there is an owner; relaxed.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuArc, PerCpuArcOwner};
+    /// let owner = PerCpuArcOwner::new("table");
+    /// let (one, two) = (owner.share(), owner.share());
+    /// assert_eq!(PerCpuArc::references(&one), 3);
+    /// drop((owner, two));
+    /// assert_eq!(PerCpuArc::references(&one), 1);
+    /// ```
     pub fn references(this: &Self) -> u64 {
         this.0.count().references()
     }
 
     /// Whether two references are to one value.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuArc, PerCpuArcOwner};
+    /// let (a, b) = (PerCpuArcOwner::new("same"), PerCpuArcOwner::new("same"));
+    /// let (one, two) = (a.share(), a.share());
+    /// assert!(PerCpuArc::ptr_eq(&one, &two));
+    /// assert!(*one == *b.share() && !PerCpuArc::ptr_eq(&one, &b.share()));
+    /// ```
     #[inline]
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         this.0.is(&other.0)

@@ -3,6 +3,16 @@
 use core::fmt;
 
 /// The count was not killed by this call. Nothing was put.
+///
+/// ```
+/// use corelocal::PerCpuRefCount;
+/// use corelocal::refcount::KillError;
+///
+/// let users = PerCpuRefCount::new(|| ());
+/// users.kill()?;
+/// assert_eq!(users.kill(), Err(KillError::Killed)); // once, by who owns the first reference
+/// # Ok::<(), KillError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KillError {

@@ -78,6 +78,20 @@ impl<F: Fn()> PerCpuRefCount<F> {
     /// # Panics
     ///
     /// If the system refuses memory.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// use std::sync::mpsc;
+    ///
+    /// let (tell, ended) = mpsc::channel();
+    /// let requests = PerCpuRefCount::new(move || tell.send(()).unwrap());
+    /// requests.get();
+    /// requests.kill()?; // no more requests: who waits for the last one?
+    /// assert!(ended.try_recv().is_err());
+    /// requests.put();
+    /// ended.recv().unwrap();
+    /// # Ok::<(), corelocal::refcount::KillError>(())
+    /// ```
     #[cfg(not(corelocal_loom))]
     #[must_use]
     #[track_caller]
@@ -93,6 +107,16 @@ impl<F: Fn()> PerCpuRefCount<F> {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpuRefCount};
+    /// fn count() -> Result<PerCpuRefCount, AllocError> {
+    ///     PerCpuRefCount::try_new(|| println!("the last user is gone"))
+    /// }
+    /// let users = count()?;
+    /// assert_eq!(users.references(), 1);
+    /// # Ok::<(), AllocError>(())
+    /// ```
     #[cfg(not(corelocal_loom))]
     pub fn try_new(at_end: F) -> Result<Self, AllocError> {
         Self::in_area(Area::global(), at_end)
@@ -103,6 +127,15 @@ impl<F: Fn()> PerCpuRefCount<F> {
     /// # Errors
     ///
     /// [`AllocError`].
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuRefCount};
+    /// let plugin = Area::builder().build()?;
+    /// let users = PerCpuRefCount::in_area(&plugin, || println!("it can be unloaded"))?;
+    /// users.get();
+    /// assert_eq!((users.references(), plugin.stats().live), (2, 8 * plugin.lanes()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_area(area: &Area, at_end: F) -> Result<Self, AllocError> {
         Ok(Self { count: Count::in_area(area)?, at_end })
     }
@@ -114,6 +147,14 @@ impl<F: Fn()> PerCpuRefCount<F> {
     ///
     /// The count is exact up to 2^56 references at once. More can only be forgotten ones, some years of
     /// them: then the end never comes.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// let users = PerCpuRefCount::new(|| ());
+    /// users.get(); // for the thread: before it starts, not in it
+    /// std::thread::scope(|scope| { scope.spawn(|| users.put()); });
+    /// assert_eq!(users.references(), 1);
+    /// ```
     #[inline]
     pub fn get(&self) {
         self.count.get();
@@ -121,6 +162,21 @@ impl<F: Fn()> PerCpuRefCount<F> {
 
     /// One reference more, unless the end has come: for whoever has no reference, and found the thing
     /// in a table, say. Says whether. As [`get`](Self::get) else.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// /// Finds a device in a table, and keeps it if it is still there.
+    /// fn open<'a>(table: &'a [PerCpuRefCount], index: usize) -> Option<&'a PerCpuRefCount> {
+    ///     table.get(index).filter(|device| device.try_get())
+    /// }
+    /// let table = [PerCpuRefCount::new((|| ()) as fn())];
+    /// let device = open(&table, 0).expect("it is there");
+    /// device.kill()?;
+    /// assert!(open(&table, 0).is_some_and(|device| { device.put(); true })); // going, not gone
+    /// device.put();
+    /// assert!(open(&table, 0).is_none());
+    /// # Ok::<(), corelocal::refcount::KillError>(())
+    /// ```
     #[must_use = "there is a reference to put, or there is none"]
     #[inline]
     pub fn try_get(&self) -> bool {
@@ -131,6 +187,16 @@ impl<F: Fn()> PerCpuRefCount<F> {
     /// to its end takes no new users. Says whether.
     ///
     /// A kill that begins at the same time may come too late to refuse it, and counts it then.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// let server = PerCpuRefCount::new(|| ());
+    /// assert!(server.try_get_live()); // a request
+    /// server.kill()?;
+    /// assert!(!server.try_get_live(), "is shutting down"); // no new ones,
+    /// server.put();                                        // and the one that runs ends
+    /// # Ok::<(), corelocal::refcount::KillError>(())
+    /// ```
     #[must_use = "there is a reference to put, or there is none"]
     #[inline]
     pub fn try_get_live(&self) -> bool {
@@ -145,6 +211,23 @@ impl<F: Fn()> PerCpuRefCount<F> {
     /// # Panics
     ///
     /// If the closure does. It has been called then.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// /// A reference that puts itself.
+    /// struct InUse<'a>(&'a PerCpuRefCount);
+    /// impl Drop for InUse<'_> {
+    ///     fn drop(&mut self) {
+    ///         self.0.put();
+    ///     }
+    /// }
+    /// let users: PerCpuRefCount = PerCpuRefCount::new(|| ());
+    /// users.get();
+    /// let one = InUse(&users);
+    /// assert_eq!(users.references(), 2);
+    /// drop(one);
+    /// assert_eq!(users.references(), 1);
+    /// ```
     #[inline]
     pub fn put(&self) {
         if self.count.put() {
@@ -166,6 +249,20 @@ impl<F: Fn()> PerCpuRefCount<F> {
     /// # Panics
     ///
     /// If the closure does, as in [`put`](Self::put).
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let ended = AtomicBool::new(false);
+    /// let users = PerCpuRefCount::new(|| ended.store(true, Ordering::Relaxed));
+    /// users.get();
+    /// users.kill()?; // exact from here on, and not the end: one is left
+    /// assert_eq!((users.references(), ended.load(Ordering::Relaxed)), (1, false));
+    /// users.put();
+    /// assert!(ended.load(Ordering::Relaxed));
+    /// # Ok::<(), corelocal::refcount::KillError>(())
+    /// ```
     pub fn kill(&self) -> Result<(), KillError> {
         self.count.kill()?;
         self.put();
@@ -173,6 +270,22 @@ impl<F: Fn()> PerCpuRefCount<F> {
     }
 
     /// Whether somebody has begun to [`kill`](Self::kill) it. A hint: it may be so a moment later.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// let server = PerCpuRefCount::new(|| ());
+    /// server.get();
+    /// let mut answered = 0;
+    /// while !server.is_killed() { // a connection that would stay for ever
+    ///     answered += 1;
+    ///     if answered == 3 {
+    ///         server.kill()?;
+    ///     }
+    /// }
+    /// server.put();
+    /// assert_eq!(answered, 3);
+    /// # Ok::<(), corelocal::refcount::KillError>(())
+    /// ```
     #[inline]
     pub fn is_killed(&self) -> bool {
         !self.count.is_live()
@@ -180,6 +293,14 @@ impl<F: Fn()> PerCpuRefCount<F> {
 
     /// How many references there are, the first one among them. Exact while none is got or put, and
     /// nobody kills; else a number that was near the truth. Takes a load a lane; relaxed.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRefCount;
+    /// let users = PerCpuRefCount::new(|| ());
+    /// (0..5).for_each(|_| users.get());
+    /// println!("{} in use", users.references() - 1); // for people: the next moment it is another number
+    /// assert_eq!(users.references(), 6);
+    /// ```
     pub fn references(&self) -> u64 {
         self.count.references()
     }

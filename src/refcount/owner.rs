@@ -39,6 +39,14 @@ impl<T> PerCpuArcOwner<T> {
     /// # Panics
     ///
     /// If the system refuses memory for the count.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuArcOwner;
+    /// let config = PerCpuArcOwner::new(String::from("verbose"));
+    /// let workers: Vec<_> = (0..4).map(|_| config.share()).collect();
+    /// drop(config); // on CPUs no more; the string stays for the workers
+    /// assert!(workers.iter().all(|config| **config == "verbose"));
+    /// ```
     #[cfg(not(corelocal_loom))]
     #[track_caller]
     pub fn new(value: T) -> Self {
@@ -57,6 +65,14 @@ impl<T> PerCpuArcOwner<T> {
     /// # Panics
     ///
     /// If `make` does.
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpuArcOwner};
+    /// let table: Result<_, AllocError> = PerCpuArcOwner::try_new_with(|| vec![0_u8; 1 << 20]);
+    /// let table = table?; // the large thing was made once there was memory for the count
+    /// assert_eq!(table.share().len(), 1 << 20);
+    /// # Ok::<(), AllocError>(())
+    /// ```
     #[cfg(not(corelocal_loom))]
     pub fn try_new_with(make: impl FnOnce() -> T) -> Result<Self, AllocError> {
         Self::in_area(Area::global(), make)
@@ -67,12 +83,29 @@ impl<T> PerCpuArcOwner<T> {
     /// # Errors
     ///
     /// [`AllocError`]; `make` was not called.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuArcOwner};
+    /// let tenant = Area::builder().build()?;
+    /// let table = PerCpuArcOwner::in_area(&tenant, || vec![1, 2, 3])?;
+    /// let mine = table.share();
+    /// drop(table);
+    /// assert_eq!(mine.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_area(area: &Area, make: impl FnOnce() -> T) -> Result<Self, AllocError> {
         let count = Count::in_area(area)?;
         Ok(Self(Shared::new(count, make())))
     }
 
     /// Another reference. As a clone of one: a section on this CPU's copy.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuArcOwner;
+    /// let table = PerCpuArcOwner::new(vec![1, 2, 3]);
+    /// let worker = { let table = table.share(); std::thread::spawn(move || table.iter().sum::<i32>()) };
+    /// assert_eq!(worker.join().unwrap() as usize, 2 * table.len()); // the owner reads it as well
+    /// ```
     #[inline]
     pub fn share(&self) -> PerCpuArc<T> {
         PerCpuArc::new(self.0.clone())
@@ -84,6 +117,17 @@ impl<T> PerCpuArcOwner<T> {
     ///
     /// [`NotKilled`] with the owner, if the system refuses the barrier that it granted when the value
     /// was shared. References count in one word from there on, and the owner can be killed later.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuArcOwner;
+    /// let table = PerCpuArcOwner::new(vec![1]);
+    /// let reader = table.share();
+    /// match table.kill() {
+    ///     Ok(()) => {} // the last reader drops the table
+    ///     Err(refused) => drop(refused.into_owner()), // or keep it, and try again later
+    /// }
+    /// assert_eq!(*reader, [1]);
+    /// ```
     pub fn kill(self) -> Result<(), NotKilled<T>> {
         match self.0.count().kill() {
             Ok(()) => {
@@ -96,6 +140,13 @@ impl<T> PerCpuArcOwner<T> {
     }
 
     /// How many references there are, this one among them; see [`PerCpuArc::references`].
+    ///
+    /// ```
+    /// # use corelocal::PerCpuArcOwner;
+    /// let table = PerCpuArcOwner::new(());
+    /// let readers = [table.share(), table.share()];
+    /// assert_eq!(table.references(), 1 + readers.len() as u64);
+    /// ```
     pub fn references(&self) -> u64 {
         self.0.count().references()
     }
@@ -117,6 +168,17 @@ static LEAKED: AtomicUsize = AtomicUsize::new(0);
 /// Values of this process that are never dropped, since the system refused the barrier when their owner
 /// was dropped, and had granted it when they were shared: a sandbox was closed in between. With
 /// [`PerCpuArcOwner::kill`] instead of a drop the owner learns of it, and can wait for a better time.
+///
+/// ```
+/// use corelocal::{PerCpuArcOwner, refcount::leaked};
+///
+/// let before = leaked();
+/// drop(PerCpuArcOwner::new(vec![1]));
+/// if leaked() > before {
+///     eprintln!("a sandbox refuses membarrier: use PerCpuArcOwner::kill, or allow it");
+/// }
+/// # assert_eq!(leaked(), before);
+/// ```
 pub fn leaked() -> usize {
     // Relaxed: statistics.
     LEAKED.load(Ordering::Relaxed)
@@ -138,6 +200,17 @@ impl<T: fmt::Debug> fmt::Debug for PerCpuArcOwner<T> {
 }
 
 /// The owner could not end the counting on CPUs, and is there still.
+///
+/// ```
+/// use corelocal::{PerCpuArcOwner, refcount::NotKilled};
+///
+/// /// Ends what can be ended; the owners of the others come back.
+/// fn end<T>(owners: Vec<PerCpuArcOwner<T>>) -> Vec<PerCpuArcOwner<T>> {
+///     let refused = |not: NotKilled<T>| { eprintln!("{not}"); not.into_owner() };
+///     owners.into_iter().filter_map(|owner| owner.kill().err().map(refused)).collect()
+/// }
+/// assert!(end(vec![PerCpuArcOwner::new(1), PerCpuArcOwner::new(2)]).is_empty());
+/// ```
 pub struct NotKilled<T> {
     owner: PerCpuArcOwner<T>,
     error: KillError,
@@ -145,11 +218,32 @@ pub struct NotKilled<T> {
 
 impl<T> NotKilled<T> {
     /// The owner, to try again.
+    ///
+    /// ```
+    /// use corelocal::{PerCpuArcOwner, refcount::NotKilled};
+    ///
+    /// fn end_or_keep<T>(owner: PerCpuArcOwner<T>, kept: &mut Vec<PerCpuArcOwner<T>>) {
+    ///     kept.extend(owner.kill().map_err(NotKilled::into_owner).err());
+    /// }
+    /// let mut kept = Vec::new();
+    /// end_or_keep(PerCpuArcOwner::new("table"), &mut kept);
+    /// assert!(kept.is_empty());
+    /// ```
     pub fn into_owner(self) -> PerCpuArcOwner<T> {
         self.owner
     }
 
     /// Why not.
+    ///
+    /// ```
+    /// use corelocal::PerCpuArcOwner;
+    /// use corelocal::refcount::KillError;
+    ///
+    /// let result = PerCpuArcOwner::new("table").kill();
+    /// let refused = result.as_ref().err().map(|not| not.error());
+    /// // An owner is the only one who kills, so the other reason does not occur.
+    /// assert!(matches!(refused, None | Some(KillError::NoFence)));
+    /// ```
     pub fn error(&self) -> KillError {
         self.error
     }

@@ -5,6 +5,20 @@ use crate::error::AllocError;
 use core::fmt;
 
 /// A ring could not be made. Nothing was allocated.
+///
+/// ```
+/// use corelocal::{PerCpuRing, ring::RingError};
+///
+/// /// The capacity comes from a configuration.
+/// fn ring(bytes: usize) -> Result<PerCpuRing, RingError> {
+///     match PerCpuRing::try_new(bytes) {
+///         Err(RingError::Capacity { right, .. }) => PerCpuRing::try_new(right),
+///         other => other,
+///     }
+/// }
+/// assert_eq!(ring(10_000)?.capacity(), 16_384);
+/// # Ok::<(), RingError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RingError {
@@ -49,6 +63,23 @@ impl core::error::Error for RingError {
 }
 
 /// A record was not written.
+///
+/// ```
+/// use corelocal::{PerCpuRing, ring::WriteError};
+///
+/// let ring = PerCpuRing::new(256);
+/// let mut lost = 0;
+/// for event in 0..1000_u32 {
+///     match ring.write(&event.to_le_bytes()) {
+///         Ok(_) => {}
+///         Err(WriteError::Full | WriteError::Busy) => lost += 1, // the ring counts them too
+///         Err(error) => unreachable!("4 bytes are not too many: {error}"),
+///     }
+/// }
+/// assert_eq!(ring.dropped(), lost);
+/// let error = ring.write(&[0; 4096]).unwrap_err();
+/// assert_eq!(error, WriteError::TooLarge { len: 4096, most: ring.largest_record() });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -90,6 +121,17 @@ impl fmt::Display for WriteError {
 impl core::error::Error for WriteError {}
 
 /// There is a reader already: a ring has one at a time.
+///
+/// ```
+/// use corelocal::{PerCpuRing, ring::ReaderExists};
+///
+/// let ring = PerCpuRing::new(4096);
+/// let reader = ring.reader()?;
+/// assert_eq!(ring.reader().err(), Some(ReaderExists)); // another thread reads: leave it to that one
+/// drop(reader);
+/// assert!(ring.reader().is_ok());
+/// # Ok::<(), ReaderExists>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReaderExists;
 

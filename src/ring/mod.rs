@@ -52,6 +52,7 @@ mod reader;
 mod record;
 #[cfg(not(corelocal_loom))]
 mod statics;
+mod stats;
 
 #[cfg(corelocal_loom)]
 pub(crate) mod model;
@@ -59,10 +60,11 @@ pub(crate) mod model;
 #[cfg(not(corelocal_loom))]
 pub use error::{ReaderExists, RingError, WriteError};
 #[cfg(not(corelocal_loom))]
-pub use per_cpu_ring::{LaneStats, PerCpuRing};
+pub use per_cpu_ring::PerCpuRing;
 #[cfg(not(corelocal_loom))]
 pub use reader::{Drain, Reader};
 #[cfg(not(corelocal_loom))]
 pub use record::Record;
 #[cfg(not(corelocal_loom))]
 pub use statics::StaticRing;
+pub use stats::LaneStats;

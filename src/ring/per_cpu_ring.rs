@@ -3,6 +3,7 @@
 use super::lanes::{self, Lanes, RECORDS};
 use super::reader::Reader;
 use super::record;
+use super::stats::LaneStats;
 use super::{ReaderExists, RingError, WriteError};
 use crate::cpu::{CpuId, Lane};
 use crate::field;
@@ -78,22 +79,23 @@ pub struct PerCpuRing {
     _bytes: PerCpuBytes,
 }
 
-/// What happened in one lane; see [`PerCpuRing::stats`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct LaneStats {
-    /// Records written.
-    pub written: u64,
-    /// Of these, records that were read, and whose space was given back.
-    pub read: u64,
-    /// Records that were dropped by threads of this CPU.
-    pub dropped: u64,
-}
-
 impl PerCpuRing {
     /// The smallest capacity, in bytes a lane.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let tiny = PerCpuRing::new(PerCpuRing::LEAST_CAPACITY);
+    /// assert_eq!((tiny.capacity(), tiny.largest_record()), (256, 112));
+    /// ```
     pub const LEAST_CAPACITY: usize = 256;
     /// The largest capacity, in bytes a lane: what half an index can count twice.
+    ///
+    /// ```
+    /// # use corelocal::{PerCpuRing, ring::RingError};
+    /// let asked = 2 * PerCpuRing::MOST_CAPACITY;
+    /// let error = PerCpuRing::try_new(asked).unwrap_err();
+    /// assert_eq!(error, RingError::Capacity { asked, right: PerCpuRing::MOST_CAPACITY });
+    /// ```
     pub const MOST_CAPACITY: usize =
         if usize::BITS > 32 { 1 << 30 } else { 1 << (RECORD_BITS + 1) };
     /// The largest record of any ring, with its header: a section should be short.
@@ -107,6 +109,14 @@ impl PerCpuRing {
     /// # Panics
     ///
     /// If the capacity is no power of two, or out of bounds, or there is no memory.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(1 << 20); // 1 MiB of addresses a CPU, and memory for what is written
+    /// let lane = ring.write(b"begun").unwrap();
+    /// let used = ring.stats().filter(|(_, lane)| lane.written > 0).map(|(lane, _)| lane);
+    /// assert!(used.eq([lane]));
+    /// ```
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
         match Self::try_new(capacity) {
@@ -136,6 +146,15 @@ impl PerCpuRing {
     /// # Errors
     ///
     /// [`RingError`].
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuRing};
+    /// let tracing = Area::builder().capacity(64 << 20).build()?;
+    /// let ring = PerCpuRing::in_area(&tracing, 1 << 12)?;
+    /// ring.write(b"event")?;
+    /// assert!(tracing.stats().reserved >= ring.capacity() * tracing.lanes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_area(area: &Area, capacity: usize) -> Result<Self, RingError> {
         let (least, most) = (Self::LEAST_CAPACITY, Self::MOST_CAPACITY);
         let right = capacity.clamp(least, most).next_power_of_two();
@@ -159,6 +178,22 @@ impl PerCpuRing {
     /// # Errors
     ///
     /// [`WriteError`]; nothing was written.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(1 << 12);
+    /// /// An event of a fixed size, written without an allocation.
+    /// fn trace(ring: &PerCpuRing, kind: u16, value: u32) {
+    ///     let mut record = [0; 6];
+    ///     record[..2].copy_from_slice(&kind.to_le_bytes());
+    ///     record[2..].copy_from_slice(&value.to_le_bytes());
+    ///     let _ = ring.write(&record); // dropped records are counted
+    /// }
+    /// trace(&ring, 3, 700);
+    /// let mut reader = ring.reader()?;
+    /// assert_eq!(reader.drain().next().unwrap().bytes(), [3, 0, 188, 2, 0, 0]);
+    /// # Ok::<(), corelocal::ring::ReaderExists>(())
+    /// ```
     #[inline]
     pub fn write(&self, bytes: &[u8]) -> Result<Lane, WriteError> {
         self.push(bytes, None)
@@ -173,6 +208,23 @@ impl PerCpuRing {
     /// # Errors
     ///
     /// [`WriteError`]; nothing was written.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// use std::time::Instant;
+    ///
+    /// let began = Instant::now();
+    /// let now = || began.elapsed().as_nanos() as u64;
+    /// let ring = PerCpuRing::new(1 << 12);
+    /// ring.write_at(now(), b"open").unwrap();
+    /// ring.write_at(now(), b"close").unwrap();
+    /// // Lanes are merged by the times.
+    /// let mut reader = ring.reader()?;
+    /// let mut records: Vec<_> = reader.drain().collect();
+    /// records.sort_by_key(|record| record.time());
+    /// assert_eq!(records[1].bytes(), b"close");
+    /// # Ok::<(), corelocal::ring::ReaderExists>(())
+    /// ```
     #[inline]
     pub fn write_at(&self, time: u64, bytes: &[u8]) -> Result<Lane, WriteError> {
         self.push(bytes, Some(time))
@@ -233,6 +285,16 @@ impl PerCpuRing {
 
     /// Each lane's counts, the spill lane's last. A moment ago, while threads are at work; `written`
     /// is never less than `read`.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(1 << 12);
+    /// ring.write(b"event").unwrap();
+    /// for (lane, counts) in ring.stats().filter(|(_, counts)| counts.written > 0) {
+    ///     println!("lane {}: {} written, {} dropped", lane.index(), counts.written, counts.dropped);
+    ///     assert_eq!((counts.written, counts.read, counts.dropped), (1, 0, 0));
+    /// }
+    /// ```
     pub fn stats(&self) -> impl Iterator<Item = (Lane, LaneStats)> + '_ {
         self.anchors.iter().map(|(lane, place)| {
             let read = self.lanes.read(lane.index());
@@ -246,16 +308,39 @@ impl PerCpuRing {
     }
 
     /// Records that were dropped, of all lanes.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(256);
+    /// while ring.write(b"event").is_ok() {} // nobody reads
+    /// assert_eq!(ring.dropped(), 1);        // so the newest one is lost, and that is known
+    /// ```
     pub fn dropped(&self) -> u64 {
         self.anchors.at(field!(lanes::Lane, dropped)).sum()
     }
 
     /// Bytes a lane.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuRing};
+    /// let ring = PerCpuRing::new(1 << 16);
+    /// let most_memory = ring.capacity() * Area::global().lanes();
+    /// assert_eq!(most_memory >> 16, Area::global().lanes());
+    /// ```
     pub fn capacity(&self) -> usize {
         self.lanes.units() * UNIT
     }
 
     /// The most bytes that a record has: half of the capacity, or 4096, less 16.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(1 << 12);
+    /// let message = "x".repeat(10_000);
+    /// // Cut off rather than lost.
+    /// let record = &message.as_bytes()[..message.len().min(ring.largest_record())];
+    /// assert!(ring.write(record).is_ok());
+    /// ```
     pub fn largest_record(&self) -> usize {
         self.most
     }

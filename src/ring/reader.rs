@@ -43,6 +43,17 @@ impl<'a> Reader<'a> {
     ///
     /// Gives back what was yielded before. What is not taken out of the iterator stays for the next
     /// one. Takes a load a lane and a few steps a record; waits for nobody.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(1 << 12);
+    /// (0..3_u8).for_each(|event| drop(ring.write(&[event])));
+    /// let mut reader = ring.reader()?;
+    /// let first = reader.drain().next().map(|record| record.bytes().len()); // takes one,
+    /// let others = reader.drain().count();                                  // and later the rest
+    /// assert_eq!((first, others), (Some(1), 2));
+    /// # Ok::<(), corelocal::ring::ReaderExists>(())
+    /// ```
     #[must_use = "the records stay where they are"]
     pub fn drain(&mut self) -> Drain<'_> {
         self.give_back();
@@ -51,6 +62,19 @@ impl<'a> Reader<'a> {
 
     /// Gives the space of all records back that were yielded. Where some were, that is one store a
     /// lane.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// let ring = PerCpuRing::new(256);
+    /// while ring.write(b"event").is_ok() {}
+    /// let mut reader = ring.reader()?;
+    /// let read = reader.drain().count() as u64;
+    /// // Before the reader sleeps: else the space stays taken until it is used again.
+    /// reader.give_back();
+    /// assert_eq!(ring.stats().map(|(_, lane)| lane.read).sum::<u64>(), read);
+    /// assert!(ring.write(b"event").is_ok());
+    /// # Ok::<(), corelocal::ring::ReaderExists>(())
+    /// ```
     pub fn give_back(&mut self) {
         let lanes = self.ring.lanes();
         for (lane, place) in self.yielded.iter_mut().enumerate() {
@@ -84,6 +108,21 @@ impl<'a> Reader<'a> {
     }
 
     /// The ring that is read.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRing;
+    /// use corelocal::ring::Reader;
+    ///
+    /// /// Prints all that came, and what did not.
+    /// fn print(reader: &mut Reader<'_>) -> (usize, u64) {
+    ///     let records = reader.drain().inspect(|record| println!("{:?}", record.bytes())).count();
+    ///     (records, reader.ring().dropped())
+    /// }
+    /// let ring = PerCpuRing::new(1 << 12);
+    /// ring.write(b"event").unwrap();
+    /// assert_eq!(print(&mut ring.reader()?), (1, 0));
+    /// # Ok::<(), corelocal::ring::ReaderExists>(())
+    /// ```
     pub fn ring(&self) -> &'a PerCpuRing {
         self.ring
     }
@@ -103,6 +142,19 @@ impl fmt::Debug for Reader<'_> {
 }
 
 /// Records on their way out of a ring; see [`Reader::drain`].
+///
+/// ```
+/// use corelocal::{PerCpuRing, ring::Drain};
+///
+/// fn bytes(records: Drain<'_>) -> usize {
+///     records.map(|record| record.bytes().len()).sum()
+/// }
+/// let ring = PerCpuRing::new(1 << 12);
+/// ring.write(b"one").unwrap();
+/// ring.write(b"three").unwrap();
+/// assert_eq!(bytes(ring.reader()?.drain()), 8);
+/// # Ok::<(), corelocal::ring::ReaderExists>(())
+/// ```
 pub struct Drain<'r> {
     ring: &'r PerCpuRing,
     lane: usize,

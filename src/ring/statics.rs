@@ -34,6 +34,15 @@ pub struct StaticRing {
 
 impl StaticRing {
     /// Rings of `capacity` bytes a lane; see [`PerCpuRing::new`].
+    ///
+    /// ```
+    /// use corelocal::ring::StaticRing;
+    ///
+    /// static TRACE: StaticRing = StaticRing::new(1 << 12);
+    /// std::thread::spawn(|| TRACE.write(b"event").map(drop)).join().unwrap()?;
+    /// assert_eq!(TRACE.stats().map(|(_, lane)| lane.written).sum::<u64>(), 1);
+    /// # Ok::<(), corelocal::ring::WriteError>(())
+    /// ```
     pub const fn new(capacity: usize) -> Self {
         Self { ring: OncePtr::new(), capacity, _owned: PhantomData }
     }

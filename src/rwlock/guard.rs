@@ -26,6 +26,20 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for PerCpuRwLock<T> {}
 /// It may go to another thread and be dropped there, on whichever CPU: entries and exits are summed
 /// over all lanes, so it does not matter where either was counted. Kept for ever
 /// ([`mem::forget`](core::mem::forget)) it keeps writers out for ever; nothing else breaks.
+///
+/// ```
+/// use corelocal::rwlock::{PerCpuRwLock, ReadGuard};
+///
+/// struct Config { lock: PerCpuRwLock<Vec<String>> }
+/// impl Config {
+///     /// Borrows: nothing is cloned, and writers wait as long as the caller keeps it.
+///     fn names(&self) -> ReadGuard<'_, Vec<String>> {
+///         self.lock.read().unwrap()
+///     }
+/// }
+/// let config = Config { lock: PerCpuRwLock::new(vec!["a".into()]) };
+/// assert_eq!(config.names().len(), 1);
+/// ```
 #[must_use = "what is not kept is left at once"]
 pub struct ReadGuard<'a, T: ?Sized> {
     /// Not a reference: one that is passed to a function promises to hold until that returns, and a
@@ -40,6 +54,19 @@ pub struct ReadGuard<'a, T: ?Sized> {
 ///
 /// It may go to another thread. A panic while it is alive (one that began while it was) poisons the
 /// lock.
+///
+/// ```
+/// use corelocal::rwlock::{PerCpuRwLock, WriteGuard};
+///
+/// /// Takes the guard, so that the lock is open again when this returns.
+/// fn replace(mut table: WriteGuard<'_, Vec<u32>>, new: &[u32]) {
+///     table.clear();
+///     table.extend_from_slice(new);
+/// }
+/// let lock = PerCpuRwLock::new(vec![1]);
+/// replace(lock.write().unwrap(), &[2, 3]);
+/// assert_eq!(*lock.read().unwrap(), [2, 3]);
+/// ```
 #[must_use = "what is not kept is left at once"]
 pub struct WriteGuard<'a, T: ?Sized> {
     value: NonNull<T>,

@@ -103,7 +103,12 @@ impl Count for Lanes {
     }
 
     fn exits(&self) -> u64 {
-        self.cells::<EXITS>().sum()
+        let exits = self.cells::<EXITS>();
+        let sum = exits.sum();
+        // The fence that follows [E81]: the thread sanitizer knows no fences.
+        #[cfg(corelocal_tsan)]
+        exits.iter().for_each(|(_, cell)| crate::sys::rseq::acquire(cell));
+        sum
     }
 
     fn fence(&self) -> Result<(), NoFence> {

@@ -39,6 +39,7 @@ mod guard;
 mod lanes;
 #[cfg(corelocal_loom)]
 pub(crate) mod model;
+mod poison;
 
 pub use guard::{ReadGuard, WriteGuard};
 
@@ -116,6 +117,17 @@ impl<T> PerCpuRwLock<T> {
     /// # Panics
     ///
     /// If the system refuses memory.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// use std::collections::HashMap;
+    /// use std::sync::LazyLock;
+    ///
+    /// static ROUTES: LazyLock<PerCpuRwLock<HashMap<&str, u16>>> = LazyLock::new(PerCpuRwLock::default);
+    /// ROUTES.write().unwrap().insert("/", 200);
+    /// let local = PerCpuRwLock::new(ROUTES.read().unwrap().len());
+    /// assert_eq!(*local.read().unwrap(), 1);
+    /// ```
     #[cfg(not(corelocal_loom))]
     #[must_use]
     #[track_caller]
@@ -131,6 +143,18 @@ impl<T> PerCpuRwLock<T> {
     /// # Errors
     ///
     /// [`AllocError`]; the value is dropped.
+    ///
+    /// ```
+    /// # use corelocal::{AllocError, PerCpuRwLock};
+    /// /// A lock for each shard, as long as there is memory.
+    /// fn shards(many: usize) -> Result<Vec<PerCpuRwLock<Vec<u8>>>, AllocError> {
+    ///     (0..many).map(|_| PerCpuRwLock::try_new(Vec::new())).collect()
+    /// }
+    /// let shards = shards(8)?;
+    /// shards[3].write().unwrap().push(7);
+    /// assert_eq!(shards[3].read().unwrap()[0], 7);
+    /// # Ok::<(), AllocError>(())
+    /// ```
     #[cfg(not(corelocal_loom))]
     pub fn try_new(value: T) -> Result<Self, AllocError> {
         Self::in_area(Area::global(), value)
@@ -141,6 +165,15 @@ impl<T> PerCpuRwLock<T> {
     /// # Errors
     ///
     /// [`AllocError`]; the value is dropped.
+    ///
+    /// ```
+    /// # use corelocal::{Area, PerCpuRwLock};
+    /// let tenant = Area::builder().build()?;
+    /// let lock = PerCpuRwLock::in_area(&tenant, "settings")?;
+    /// assert_eq!(*lock.read().unwrap(), "settings");
+    /// assert!(tenant.stats().live >= 16 * tenant.lanes()); // entries and exits; the value lies in the lock
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_area(area: &Area, value: T) -> Result<Self, AllocError> {
         let lanes = Lanes::try_new(area)?;
         let shared = lanes.by() == By::AtomicsAlone;
@@ -152,6 +185,14 @@ impl<T> PerCpuRwLock<T> {
     /// # Errors
     ///
     /// The value, if a writer panicked.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// let lock = PerCpuRwLock::new(vec![1]);
+    /// lock.write().unwrap().push(2);
+    /// let table = lock.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    /// assert_eq!(table, [1, 2]);
+    /// ```
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.gate.is_poisoned();
         let value = self.value.into_inner();
@@ -172,6 +213,16 @@ impl<T: ?Sized> PerCpuRwLock<T> {
     /// # Deadlock
     ///
     /// For ever, perhaps, if this thread holds a guard of this lock.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// let table = PerCpuRwLock::new(vec![("/", 200), ("/gone", 410)]);
+    /// let status = |path: &str| {
+    ///     let table = table.read().unwrap(); // left at the end of the block: keep it short
+    ///     table.iter().find(|(name, _)| *name == path).map(|(_, status)| *status)
+    /// };
+    /// assert_eq!((status("/gone"), status("/none")), (Some(410), None));
+    /// ```
     #[inline]
     pub fn read(&self) -> LockResult<ReadGuard<'_, T>> {
         ReadGuard::enter(self)
@@ -183,6 +234,18 @@ impl<T: ?Sized> PerCpuRwLock<T> {
     ///
     /// `WouldBlock` if a writer is inside or about to be, even one that will find that it cannot
     /// (`try_write`); the guard, if one panicked.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// use std::sync::TryLockError;
+    ///
+    /// let table = PerCpuRwLock::new(1);
+    /// let writer = table.write().unwrap();
+    /// // A thread that must not sleep goes on without.
+    /// assert!(matches!(table.try_read(), Err(TryLockError::WouldBlock)));
+    /// drop(writer);
+    /// assert_eq!(*table.try_read().unwrap(), 1);
+    /// ```
     #[inline]
     pub fn try_read(&self) -> TryLockResult<ReadGuard<'_, T>> {
         tried(ReadGuard::try_enter(self))
@@ -205,6 +268,15 @@ impl<T: ?Sized> PerCpuRwLock<T> {
     /// # Deadlock
     ///
     /// For ever, if this thread holds a guard of this lock.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// let config = PerCpuRwLock::new(String::from("old"));
+    /// // Made first: readers wait while the guard lives.
+    /// let new = String::from("new");
+    /// *config.write().unwrap() = new;
+    /// assert_eq!(*config.read().unwrap(), "new");
+    /// ```
     #[track_caller]
     pub fn write(&self) -> LockResult<WriteGuard<'_, T>> {
         WriteGuard::close(self).unwrap_or_else(no_fence)
@@ -220,6 +292,19 @@ impl<T: ?Sized> PerCpuRwLock<T> {
     /// # Panics
     ///
     /// As [`write`](Self::write).
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// use std::sync::TryLockError;
+    ///
+    /// let cache = PerCpuRwLock::new(vec![1, 2, 3]);
+    /// let reader = cache.read().unwrap();
+    /// // Clearing up can wait for another time.
+    /// assert!(matches!(cache.try_write(), Err(TryLockError::WouldBlock)));
+    /// drop(reader);
+    /// cache.try_write().unwrap().clear();
+    /// assert!(cache.read().unwrap().is_empty());
+    /// ```
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<WriteGuard<'_, T>> {
         tried(WriteGuard::try_close(self).unwrap_or_else(no_fence))
@@ -230,25 +315,30 @@ impl<T: ?Sized> PerCpuRwLock<T> {
     /// # Errors
     ///
     /// The value, if a writer panicked.
+    ///
+    /// ```
+    /// # use corelocal::PerCpuRwLock;
+    /// let mut table = PerCpuRwLock::new(Vec::new());
+    /// table.get_mut().unwrap().extend(["/", "/status"]); // nobody else has it yet: no barrier
+    /// assert_eq!(table.read().unwrap().len(), 2);
+    /// ```
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.gate.is_poisoned();
         let value = self.value.get_mut();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
 
-    /// Whether a writer panicked. Advice, unless one holds a guard.
-    #[must_use]
-    pub fn is_poisoned(&self) -> bool {
-        self.gate.is_poisoned()
-    }
-
-    /// Forgets that a writer panicked.
-    pub fn clear_poison(&self) {
-        self.gate.clear_poison();
-    }
-
     /// Whether readers count themselves in sections: then a reader needs no locked instruction, and a
     /// writer a barrier on all CPUs. Else both use atomics.
+    ///
+    /// ```
+    /// # use corelocal::{Backend, PerCpuRwLock, backend};
+    /// let lock = PerCpuRwLock::new(());
+    /// if !lock.uses_sections() {
+    ///     println!("readers take an atomic and a fence each: {}", backend().reason());
+    /// }
+    /// assert!(backend() == Backend::Rseq || !lock.uses_sections());
+    /// ```
     #[must_use]
     pub fn uses_sections(&self) -> bool {
         self.gate.count.by() == By::Sections

@@ -59,6 +59,17 @@ fn best_choice() -> u32 {
 }
 
 /// How this process reaches its copies. Chosen once, from what the system offers.
+///
+/// ```
+/// use corelocal::{Backend, backend};
+///
+/// // A note for who reads the log, where updates cost more than they could.
+/// match backend() {
+///     Backend::Rseq => {}
+///     other => eprintln!("per-CPU updates are atomic here ({other}): {}", other.reason()),
+/// }
+/// assert_eq!(backend(), backend()); // one for the whole process
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Backend {
     /// Restartable sections: updates without locked instructions.
@@ -91,6 +102,19 @@ pub fn backend() -> Backend {
 }
 
 /// Why a process has the backend it has.
+///
+/// ```
+/// use corelocal::sys::{Backend, Reason, backend};
+///
+/// let advice = match backend().reason() {
+///     Reason::Sections { .. } | Reason::OwnRegistration { .. } => "none",
+///     Reason::NotVerified => "call sys::rseq::verify() before the first object",
+///     Reason::NoThreadArea => "glibc 2.35 or newer, or the feature `register`",
+///     _ => "see the text",
+/// };
+/// assert!(backend() != Backend::Rseq || advice == "none");
+/// println!("{}: {advice}", backend().reason());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
@@ -143,6 +167,15 @@ pub enum Reason {
 
 impl Backend {
     /// Why this process has this backend; [`Reason::NotInForce`] if it has another.
+    ///
+    /// ```
+    /// use corelocal::{Backend, backend, sys::Reason};
+    ///
+    /// println!("{}: {}", backend(), backend().reason());
+    /// // Asked of another one, it says which one is in force.
+    /// let other = if backend() == Backend::Thread { Backend::Getcpu } else { Backend::Thread };
+    /// assert_eq!(other.reason(), Reason::NotInForce { instead: backend() });
+    /// ```
     pub fn reason(self) -> Reason {
         let instead = backend();
         if self != instead {

@@ -9,6 +9,12 @@ use std::cell::Cell;
 ///
 /// A machine that names more ids is taken to have this many; threads on the ids
 /// beyond work, on the spill lane.
+///
+/// ```
+/// use corelocal::sys::{MAX_CPUS, Topology};
+///
+/// assert!(Topology::current().cpus() <= MAX_CPUS); // so a table that long has room for any machine
+/// ```
 pub const MAX_CPUS: u32 = 8192;
 
 /// 0: not read yet. One word, so a forked child or a signal handler finds it

@@ -47,6 +47,8 @@ pub(crate) fn map(
     os::advise_huge(lead, total, huge);
     // SAFETY: the mapping was just made and nobody uses it; `shift + total <= padded`.
     let (start, len) = unsafe { os::trim(first, padded, shift, total) };
+    #[cfg(corelocal_asan)]
+    roots::add(start, len);
     Ok(Mapping { start, len, base })
 }
 
@@ -63,8 +65,33 @@ pub(crate) fn page_size() -> usize {
 /// * `start` and `len` are those of a [`Mapping`] that was not given back yet.
 /// * Nobody uses its bytes any more.
 pub(crate) unsafe fn unmap(start: NonNull<u8>, len: usize) {
+    #[cfg(corelocal_asan)]
+    roots::remove(start, len);
     // SAFETY: passed on to the caller.
     unsafe { os::unmap(start, len) }
+}
+
+/// The leak sanitizer looks for pointers in the heap, stacks and statics, and not in mappings unless it
+/// is told: what lies in lanes alone would be called a leak. With `-Zsanitizer=address`, whose run
+/// time has these functions.
+#[cfg(corelocal_asan)]
+mod roots {
+    use core::ptr::NonNull;
+
+    unsafe extern "C" {
+        /// Notes the range; reads nothing now.
+        safe fn __lsan_register_root_region(start: *const u8, len: usize);
+        /// Forgets the same range; ends the process if it was not noted.
+        safe fn __lsan_unregister_root_region(start: *const u8, len: usize);
+    }
+
+    pub(super) fn add(start: NonNull<u8>, len: usize) {
+        __lsan_register_root_region(start.as_ptr(), len);
+    }
+
+    pub(super) fn remove(start: NonNull<u8>, len: usize) {
+        __lsan_unregister_root_region(start.as_ptr(), len);
+    }
 }
 
 /// Gives the uninitialised bytes of a mapping some value, so that all may be read as integers.
@@ -72,6 +99,7 @@ pub(crate) unsafe fn unmap(start: NonNull<u8>, len: usize) {
 /// A value leaves uninitialised bytes behind: its padding, and the places of a `MaybeUninit`. They
 /// are in the language only, where reading them is undefined; in memory there is what there is. An
 /// empty piece of assembly that may have written to them makes the language agree; it emits nothing.
+#[cfg(not(miri))]
 #[inline(always)]
 pub(crate) fn settle(at: NonNull<u8>) {
     #[cfg(any(
@@ -118,7 +146,7 @@ mod os;
 #[cfg(corelocal_loom)]
 pub(crate) use os::{PART, finish, reads, touch, writes};
 
-#[cfg(all(unix, not(corelocal_loom)))]
+#[cfg(all(unix, not(any(miri, corelocal_loom))))]
 mod os {
     use core::ptr::{self, NonNull};
 
@@ -192,8 +220,9 @@ mod os {
     pub(super) fn advise_huge(_: NonNull<u8>, _: usize, _: bool) {}
 }
 
-/// Where there is no `mmap`: the heap, zeroed. Nothing is lazy there.
-#[cfg(not(any(unix, corelocal_loom)))]
+/// Where there is no `mmap`: the heap, zeroed. Nothing is lazy there. Miri has one, but none that
+/// maps without charge or gives a part back.
+#[cfg(all(any(not(unix), miri), not(corelocal_loom)))]
 mod os {
     use alloc::alloc::{Layout, alloc_zeroed, dealloc};
     use core::ptr::NonNull;

@@ -15,11 +15,13 @@ pub(crate) mod placement;
 pub mod rseq;
 pub mod topology;
 
-// Miri has no C library to ask: there the crate is on the lowest rung.
+#[cfg(miri)]
+#[path = "interpreted.rs"]
+mod os;
 #[cfg(all(target_os = "linux", not(miri)))]
 #[path = "linux.rs"]
 mod os;
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(any(target_os = "linux", miri)))]
 #[path = "other.rs"]
 mod os;
 
@@ -38,8 +40,10 @@ use current::machine_hint;
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use current::{cpu_hint, thread_hash};
 pub use machine::MAX_CPUS;
+// The one part of the hidden room that users are told to call.
 #[allow(unused_imports, reason = "used by the rooms above, which are built in turn")]
 pub(crate) use machine::cpus;
+pub use rseq::{Unverified, Verified, verify};
 pub use topology::Topology;
 
 /// The area in which the kernel tells a thread its CPU: libc's, or else the crate's own.

@@ -4,6 +4,7 @@
 //! beside the functions show each of them failing.
 
 mod floors;
+mod links;
 mod planted;
 mod rules;
 mod text;
@@ -99,6 +100,42 @@ fn a_user_pulls_libc_and_bytemuck_only() {
 }
 
 #[test]
-fn the_readme_has_its_two_commands() {
+fn every_link_of_a_page_leads_to_a_file() {
+    let mut faults = Vec::new();
+    let folders = [
+        "",
+        "src/docs",
+        "benches",
+        "examples",
+        "examples/sched",
+        "fuzz",
+        "loom-tests",
+        "rseq-tests",
+    ];
+    for folder in folders {
+        let entries = std::fs::read_dir(root().join(folder)).expect("a folder of the repository");
+        for entry in entries {
+            let name = entry.expect("an entry").file_name().into_string().expect("a name in UTF-8");
+            if name.ends_with(".md") {
+                let path = std::path::Path::new(folder).join(&name);
+                let path = path.to_str().expect("as above");
+                let exists = |file: &std::path::Path| root().join(file).exists();
+                faults.extend(links::check_links(path, &page(path), &exists));
+            }
+        }
+    }
+    none(faults);
+}
+
+#[test]
+fn every_page_is_linked_to_in_the_rustdoc() {
+    let modules = page("src/docs/mod.rs");
+    let mut definitions = page("src/docs/links.md") + &page("src/docs/links-std.md");
+    definitions.push_str(&modules); // those behind features
+    none(links::check_pages(&modules, &definitions));
+}
+
+#[test]
+fn the_readme_has_its_commands() {
     none(rules::check_readme(&page("README.md")));
 }

@@ -1,6 +1,7 @@
 //! Each rule is seen to fail on a planted fault, and to pass beside it.
 
 use crate::floors::read_table;
+use crate::links::{check_links, check_pages};
 use crate::rules::{
     MAX_LINES, check_edges, check_facade, check_ignored, check_length, check_let_chains,
     check_readme, check_tree, check_unsafe, check_unsafe_count, manifest_value,
@@ -60,21 +61,35 @@ const CITING: &str = "// Acquire [E1]: pairs with free.\nlet a = b.load(Ordering
 fn planted_gaps_between_orderings_and_ledger_are_seen() {
     assert_eq!(edge_faults(CITING, LEDGER), [""; 0]);
     assert_eq!(edge_faults("b.load(Ordering::Relaxed); // [E1] elsewhere", LEDGER), [""; 0]);
+    let split = "// Acquire [E1]: pairs\n// with free.\nlet a = b\n    .load(Ordering::Acquire);";
+    assert_eq!(edge_faults(split, LEDGER), [""; 0]);
+    let fence = "// Full [E1].\nfence_after_rmw();\npub(crate) fn fence_after_rmw() {}";
+    assert_eq!(edge_faults(fence, LEDGER), [""; 0]);
     assert_eq!(edge_faults(CITING, &LEDGER.replace("`b`", "none: why")), [""; 0]);
     let far = CITING.replace('\n', "\n\n\n\n\n\n\n\n");
     let uncited = format!("{CITING}\n\n\n\n\n\n\nb.store(1, Ordering::Release);");
     let unknown = format!("{CITING}\n// [E9]");
+    // Another operation's comment is not its own, and a barrier by another name is one too.
+    let below = format!("{CITING}\nb.store(1, Ordering::Release);");
+    let relaxed = format!("{CITING}\n// Relaxed: a hint.\nb.store(1, Ordering::Release);");
+    let other = CITING.replace("// Acquire", "// Release");
+    let barrier = format!("{CITING}\n// Full.\nfence_after_rmw();");
     for (text, ledger) in [
         (far.as_str(), LEDGER),
         (uncited.as_str(), LEDGER),
         (unknown.as_str(), LEDGER),
+        (below.as_str(), LEDGER),
+        (relaxed.as_str(), LEDGER),
+        (other.as_str(), LEDGER),
+        (barrier.as_str(), LEDGER),
         (CITING, &LEDGER.replace("`a::one`, `a::two`", "")),
         (CITING, &LEDGER.replace("`a::one`", "`a::three`")),
         (CITING, &LEDGER.replace("`a::one`", "`c::one`")),
         (CITING, &LEDGER.replace("`b`", "")),
         (CITING, &LEDGER.replace("`b`", "`c`")),
         (CITING, &LEDGER.replace("| `b` |", "|")),
-        (CITING, &format!("{LEDGER}| E2 | a | b | c | none: d | none: e |")),
+        (CITING, &LEDGER.replace("`a::one`, `a::two`", "none: why")),
+        (CITING, &format!("{LEDGER}| E2 | a | b | c | `a::one` | none: e |")),
     ] {
         assert_eq!(edge_faults(text, ledger).len(), 1, "{text}\n{ledger}");
     }
@@ -149,8 +164,8 @@ fn a_planted_dependency_is_seen() {
 
 #[test]
 fn a_readme_without_its_commands_is_seen() {
-    assert_eq!(check_readme("nothing").len(), 2);
-    assert_eq!(check_readme("`cargo test --workspace`").len(), 1);
+    assert_eq!(check_readme("nothing").len(), 3);
+    assert_eq!(check_readme("`cargo test --workspace`").len(), 2);
 }
 
 #[test]
@@ -158,4 +173,32 @@ fn a_manifest_is_read() {
     let manifest = "[workspace.package]\nedition = \"2024\"\nrust-version = \"1.85\"\n";
     assert_eq!(manifest_value(manifest, "rust-version"), Some("1.85"));
     assert_eq!(manifest_value(manifest, "license"), None);
+}
+
+#[test]
+fn planted_links_to_nowhere_are_seen() {
+    let there = |file: &std::path::Path| file == std::path::Path::new("src/docs/design.md");
+    for text in ["see [it](desing.md)", "[`design`]: docs/design.md", "[a](../design.md#words)"] {
+        assert_eq!(check_links("src/docs/page.md", text, &there).len(), 1, "{text}");
+    }
+    for text in [
+        "[`design`]: design.md",
+        "see [it](design.md#words), [there](../docs/design.md)",
+        "[a](crate::PerCpu), [b](https://docs.rs/loom), [c](#below), [d](../../x.html#y)",
+        "```\nlist[0](no.md)\n```",
+        "* [`design`]: the words",
+    ] {
+        assert_eq!(check_links("src/docs/page.md", text, &there), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_page_without_a_definition_is_seen() {
+    let modules = "page! {\n    design \"design.md\";\n    other \"other-one.md\";\n}";
+    let definitions = "[`design`]: crate::docs::design\n";
+    assert_eq!(check_pages(modules, definitions).len(), 1);
+    assert_eq!(
+        check_pages(modules, &format!("{definitions}[`other`]: crate::docs::other")),
+        [""; 0]
+    );
 }

@@ -177,6 +177,7 @@ fn a_guard_of_another_collector_is_taken() {
         let slot = AtomicPerCpu::new(census.object(1));
         let refused = |body: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(body)).is_err());
         refused(&|| _ = slot.load(wrong));
+        refused(&|| _ = AtomicPerCpu::<PerCpuCell<u64>>::null().load(wrong));
         refused(&|| drop(slot.swap(Some(census.object(2)), wrong)));
         refused(&|| drop(slot.compare_exchange(None, Some(census.object(3)), wrong)));
         refused(&|| _ = slot.retire(wrong));

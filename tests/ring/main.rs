@@ -11,6 +11,9 @@ mod disturbed;
 #[cfg(feature = "testing")]
 mod oracle;
 mod processes;
+#[cfg(feature = "testing")]
+#[path = "../../fuzz/bodies/src/rings.rs"]
+mod rings;
 mod threads;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -197,6 +197,35 @@ fn the_same_core_number_in_four_sockets_is_four_cores() {
     assert_eq!(unknown.core_of(cpu(0)).map(|key| (key.package, key.core)), Some((0, 5)));
 }
 
+/// M3, <https://github.com/jemalloc/jemalloc/issues/2852>: what is wanted once a core, is counted once a
+/// core, whatever the ids of its threads are.
+#[test]
+fn threads_of_one_core_are_apart_or_those_of_two_together() {
+    // As Linux numbers them (the second threads behind all the first), in pairs, one with its second
+    // thread off, and cores of two sockets that have one number.
+    let machines: [(&[(u32, i32, u32)], &[&str]); 4] = [
+        (&[(0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 1)], &["0,2", "1,3"]),
+        (&[(0, 0, 0), (1, 0, 0), (2, 0, 1), (3, 0, 1)], &["0-1", "2-3"]),
+        (&[(0, 0, 0), (1, 0, 0), (2, 0, 4), (5, 0, 9)], &["0-1", "2", "5"]),
+        (&[(0, 0, 7), (1, 1, 7), (2, 0, 7), (3, 1, 7)], &["0,2", "1,3"]),
+    ];
+    for (cpus, right) in machines {
+        let mut fixture = Fixture::new().possible("0-7");
+        for (id, package, core) in cpus {
+            fixture = fixture.core(*id, *package, *core);
+        }
+        let topology = fixture.topology();
+        let cores = topology.cores();
+        let found: Vec<String> = cores.iter().map(|(_, cpus)| cpus.to_string()).collect();
+        assert_eq!(found, right);
+        for (key, cpus) in &cores {
+            assert!(cpus.iter().all(|cpu| topology.core_of(cpu) == Some(*key)));
+            assert!(cpus.iter().all(|cpu| topology.smt_siblings(cpu).as_ref() == Some(cpus)));
+        }
+    }
+    assert_eq!(Fixture::new().possible("0-7").read().cores(), [], "nobody says");
+}
+
 #[test]
 fn cache_lists_that_contradict_each_other_still_give_disjoint_domains() {
     let topology = Fixture::new()

@@ -119,9 +119,8 @@ impl RtArgs {
         let mut params = match &self.params {
             None => Params::parse(FIXED),
             Some(file) => {
-                let said = |what: String| format!("{}: {what}", file.display());
-                let text = fs::read_to_string(file).map_err(|error| said(error.to_string()))?;
-                Params::parse(&text).map_err(said)
+                let params = Params::parse(&read_params(file)?);
+                params.map_err(|what| format!("{}: {what}", file.display()))
             }
         }?;
         if let Some(cpus) = self.cpus {
@@ -200,6 +199,15 @@ impl LayoutArgs {
         let samples = Samples::read(&text);
         Ok(Some((samples.map_err(|error| format!("{}: {error}", file.display()))?, at)))
     }
+}
+
+/// The longest file of parameters.
+const LONGEST_PARAMS: u64 = 1 << 16;
+
+/// A file of parameters.
+pub(crate) fn read_params(file: &Path) -> Result<String, String> {
+    let text = read(file, LONGEST_PARAMS)?;
+    String::from_utf8(text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// A file of bounded length.

@@ -3,6 +3,7 @@
 use crate::allocator::{SHAPES, objects_never_overlap};
 use crate::choices::{Bytes, Choices};
 use crate::priority::compare;
+use crate::rings::{Step, run};
 use corelocal::{ByCpu, CpuId, Packed, Padded, Split};
 
 /// The first byte chooses the number of CPUs, each other one a step of the allocator.
@@ -47,4 +48,27 @@ pub fn priority(input: &[u8]) {
             _ => compare::<ByCpu, 2>(&order, operations, random),
         }
     }
+}
+
+/// A byte or two for each step on a ring.
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn rings(input: &[u8]) {
+    let mut bytes = Bytes(input);
+    let mut steps = Vec::new();
+    while !bytes.is_empty() {
+        steps.push(match bytes.below(16) {
+            0 | 1 => Step::Read(bytes.below(12)),
+            2 => Step::GiveBack,
+            3 => Step::Skip,
+            4 => Step::Renew,
+            5 => Step::Move(None),
+            6 => Step::Move(Some(bytes.below(6) as u32)),
+            // Up to what a record may have.
+            _ => Step::Write(bytes.below(241)),
+        });
+    }
+    run(&steps);
 }

@@ -5,7 +5,7 @@
 //! `tests/priority/oracle.rs` of the crate, from other choices.
 
 use fuzz_bodies::memory::{Counting, peak, within};
-use fuzz_bodies::{advised, lists, sequences, topology, trees};
+use fuzz_bodies::{advised, cgroups, counters, lists, params, sequences, topology, traces, trees};
 use proptest::prelude::*;
 
 #[global_allocator]
@@ -14,6 +14,14 @@ static HEAP: Counting = Counting;
 const C2C: &[u8] = include_bytes!("../../../examples/advice/samples/c2c.txt");
 const MEM: &[u8] = include_bytes!("../../../examples/advice/samples/mem.txt");
 const RECORDING: &[u8] = include_bytes!("../../../examples/advice/samples/recording.txt");
+
+const TRACE: &[u8] = include_bytes!("../../../examples/sched/recorded/tar.perf.txt");
+const PARAMS: [&[u8]; 4] = [
+    include_bytes!("../../../examples/sched/replay.params"),
+    include_bytes!("../../../examples/sched/rt.params"),
+    include_bytes!("../../../examples/sched/tree.params"),
+    b"sockets 2\ncores 3\nthreads 4\nnumbering linux\nsiblings wait\nhit 6\nwithin 7\nacross 8\nmemory 9\n",
+];
 
 /// `PROPTEST_CASES`, or `usual` without it; failing inputs are in the message.
 fn cases(usual: u32) -> ProptestConfig {
@@ -60,6 +68,26 @@ proptest! {
     }
 
     #[test]
+    fn a_file_of_parameters_with_anything_in_it_is_read_or_an_error(
+        which in 0..4_usize,
+        from in any::<prop::sample::Index>(),
+        removed in 0..12_usize,
+        noise in text(b"0123456789 \n#-KMG", 25),
+    ) {
+        let whole = PARAMS[which];
+        let from = from.index(whole.len());
+        let to = whole.len().min(from + removed);
+        params::params(&[&whole[..from], &noise, &whole[to..]].concat());
+    }
+
+    #[test]
+    fn a_sequence_of_updates_agrees_with_the_numbers(
+        input in prop::collection::vec(any::<u8>(), 0..600),
+    ) {
+        counters::counters(&input);
+    }
+
+    #[test]
     fn a_sequence_of_priorities_agrees_with_the_map(
         input in prop::collection::vec(any::<u8>(), 0..400),
     ) {
@@ -75,6 +103,46 @@ proptest! {
         input in prop::collection::vec(any::<u8>(), 0..300),
     ) {
         sequences::allocator(&input);
+    }
+
+    #[test]
+    fn a_recording_with_anything_in_it_is_read_and_compared(
+        groups in prop_oneof![
+            Just(""), Just("* /rest\n"), Just("pid 7 /a/b\ncomm ma* /c\nweight /a/b 1\n* /\n"),
+        ],
+        first in any::<prop::sample::Index>(),
+        lines in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, text(LISTS, 6)), 0..60),
+    ) {
+        let whole: Vec<&[u8]> = TRACE.split(|byte| *byte == b'\n').collect();
+        let mut input = groups.as_bytes().to_vec();
+        input.extend((!groups.is_empty()).then_some(traces::SEPARATOR));
+        for (offset, (at, change, noise)) in lines.iter().enumerate() {
+            // Lines in a row, of which some come from elsewhere and some are broken.
+            let next = (first.index(whole.len()) + offset) % whole.len();
+            let line = if *change == 1 { whole[at.index(whole.len())] } else { whole[next] };
+            let cut = at.index(line.len() + 1);
+            match change {
+                2 => input.extend([&line[..cut], noise, &line[cut..]].concat()),
+                3 => input.extend([&line[..cut], noise].concat()),
+                _ => input.extend(line),
+            }
+            input.push(b'\n');
+        }
+        traces::traces(&input);
+    }
+
+    #[test]
+    fn a_hierarchy_with_anything_in_its_files_is_saved_and_read_back(
+        files in prop::collection::vec(
+            prop_oneof![
+                1 => text(b"0123456789 max\n-", 20),
+                3 => prop::sample::select(vec!["", "100\n", "max 100000\n", "1", "2 1\n", "1024\n",
+                    "0\n", "-1\n", "nr_periods 1\nnr_throttled 2\n"]).prop_map(|text| text.into()),
+            ],
+            0..13,
+        ),
+    ) {
+        cgroups::cgroups(&files.join(&cgroups::SEPARATOR));
     }
 
     #[test]

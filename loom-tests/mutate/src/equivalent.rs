@@ -21,7 +21,7 @@ impl Equivalents {
         Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (mut reasons, mut names) = (BTreeMap::<String, String>::new(), Vec::<String>::new());
         let mut in_reason = false;
         for (at, line) in text.lines().enumerate() {

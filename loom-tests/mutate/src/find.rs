@@ -1,5 +1,7 @@
 //! Where the sources can be broken: a mutant for each place.
 
+use crate::switch::Switch;
+use crate::tokens::{BARRIERS, follows_fence, follows_ordering, is_protocol, weaker};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeMap;
@@ -46,6 +48,8 @@ pub(crate) struct Mutant {
     pub(crate) line: usize,
     /// Bytes of the file, and what stands there instead.
     pub(crate) edits: Vec<(Range<usize>, String)>,
+    /// How it sleeps in a build with others, if it can.
+    pub(crate) switch: Option<Switch>,
 }
 
 impl Mutant {
@@ -67,7 +71,7 @@ impl Mutant {
 ///
 /// What syn says of a text that is not Rust.
 pub(crate) fn find(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
-    let mut finder = Finder { text, found: Vec::new(), path: Vec::new() };
+    let mut finder = Finder { text, found: Vec::new(), path: Vec::new(), home: "crate" };
     finder.visit_file(&syn::parse_file(text)?);
     let mut found = finder.found;
     found.sort_by_key(|place| (place.span.start, place.operator));
@@ -86,6 +90,7 @@ pub(crate) fn find(file: &str, text: &str) -> syn::Result<Vec<Mutant>> {
         file: file.to_owned(),
         line: text[..place.span.start].matches('\n').count() + 1,
         edits: place.edits,
+        switch: place.switch,
     });
     Ok(mutants.collect())
 }
@@ -96,16 +101,16 @@ struct Place {
     what: String,
     span: Range<usize>,
     edits: Vec<(Range<usize>, String)>,
+    switch: Option<Switch>,
 }
 
 struct Finder<'a> {
     text: &'a str,
     found: Vec<Place>,
     path: Vec<String>,
+    /// What the crate is called where the text stands.
+    home: &'static str,
 }
-
-/// Functions that are barriers. One that is called as a statement can be left out.
-const BARRIERS: [&str; 4] = ["fence", "fence_after_rmw", "fence_all", "fence_cpu"];
 
 /// Methods of atomics.
 const ACCESSES: [&str; 10] = [
@@ -128,10 +133,11 @@ impl Finder<'_> {
         what: &str,
         span: Span,
         edits: Vec<(Range<usize>, String)>,
+        switch: Option<Switch>,
     ) {
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-        let path = self.path.join("::");
-        self.found.push(Place { path, operator, what, span: span.byte_range(), edits });
+        let (path, span) = (self.path.join("::"), span.byte_range());
+        self.found.push(Place { path, operator, what, span, edits, switch });
     }
 
     fn source(&self, span: Span) -> &str {
@@ -148,14 +154,14 @@ impl Finder<'_> {
                     self.weaken(group.stream())
                 }
                 TokenTree::Ident(ident) if follows_ordering(&tokens[..at]) => {
+                    // `Ordering::` stands before it.
+                    let start = tokens[at - 3].span().byte_range().start;
                     for weaker in weaker(&ident.to_string()) {
-                        let edit = (ident.span().byte_range(), (*weaker).to_owned());
-                        self.add(
-                            Operator::Weaken,
-                            &format!("{ident}-{weaker}"),
-                            ident.span(),
-                            vec![edit],
-                        );
+                        let range = ident.span().byte_range();
+                        let switch = Switch::order(start..range.end, self.home, weaker);
+                        let edits = vec![(range, (*weaker).to_owned())];
+                        let what = format!("{ident}-{weaker}");
+                        self.add(Operator::Weaken, &what, ident.span(), edits, Some(switch));
                     }
                 }
                 _ => {}
@@ -174,18 +180,16 @@ impl Finder<'_> {
     }
 
     fn invert(&mut self, condition: &Expr) {
-        let is_of_the_build = self.source(condition.span()).starts_with("cfg!");
+        let source = self.source(condition.span());
+        let is_of_the_build = ["cfg!", "usize::BITS"].iter().any(|of| source.starts_with(of));
         if has_let(condition) || is_of_the_build {
             return;
         }
         let span = condition.span();
         let source = self.source(span).to_owned();
-        self.add(
-            Operator::Invert,
-            &source,
-            span,
-            vec![(span.byte_range(), format!("!({source})"))],
-        );
+        let edits = vec![(span.byte_range(), format!("!({source})"))];
+        let switch = Switch::condition(span.byte_range());
+        self.add(Operator::Invert, &source, span, edits, Some(switch));
     }
 
     fn reverse(&mut self, first: &Stmt, second: &Stmt) {
@@ -194,7 +198,9 @@ impl Finder<'_> {
         let short = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
         let what = format!("{} | {}", short(&texts[0]), short(&texts[1]));
         let [one, two] = texts;
-        self.add(Operator::Reverse, &what, a, vec![(a.byte_range(), two), (b.byte_range(), one)]);
+        let edits = vec![(a.byte_range(), two), (b.byte_range(), one)];
+        let switch = Switch::steps(self.text, first, second);
+        self.add(Operator::Reverse, &what, a, edits, switch);
     }
 }
 
@@ -207,7 +213,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Item::Macro(item) => {
                 // The body of a macro is not parsed; its orderings are seen all the same.
                 self.path.push(item.ident.as_ref().map_or_else(String::new, ToString::to_string));
+                self.home = "$crate";
                 self.weaken(item.mac.tokens.clone());
+                self.home = "crate";
                 self.path.pop();
                 true
             }
@@ -250,7 +258,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         for statement in &block.stmts {
             if let Some(barrier) = barrier(statement) {
                 let span = statement.span();
-                self.add(Operator::Drop, &barrier, span, vec![(span.byte_range(), String::new())]);
+                let edits = vec![(span.byte_range(), String::new())];
+                let switch = Switch::statement(span.byte_range());
+                self.add(Operator::Drop, &barrier, span, edits, Some(switch));
             }
         }
         for pair in block.stmts.windows(2) {
@@ -260,32 +270,6 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
         visit::visit_block(self, block);
     }
-}
-
-fn weaker(ordering: &str) -> &'static [&'static str] {
-    match ordering {
-        "Acquire" | "Release" => &["Relaxed"],
-        "AcqRel" => &["Acquire", "Release"],
-        _ => &[],
-    }
-}
-
-fn is_punct(token: Option<&TokenTree>) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
-}
-
-fn is_ident(token: Option<&TokenTree>, name: &str) -> bool {
-    matches!(token, Some(TokenTree::Ident(ident)) if ident == name)
-}
-
-/// Whether `before` ends in `Ordering::`.
-fn follows_ordering(before: &[TokenTree]) -> bool {
-    let mut back = before.iter().rev();
-    is_punct(back.next()) && is_punct(back.next()) && is_ident(back.next(), "Ordering")
-}
-
-fn follows_fence(before: &[TokenTree]) -> bool {
-    BARRIERS.iter().chain(&["compiler_fence"]).any(|name| is_ident(before.last(), name))
 }
 
 /// Whether an item with these attributes is no part of what the models run.
@@ -306,15 +290,6 @@ fn barrier(statement: &Stmt) -> Option<String> {
     let Expr::Path(path) = &*call.func else { return None };
     let name = path.path.segments.last()?.ident.to_string();
     BARRIERS.contains(&name.as_str()).then_some(name)
-}
-
-/// Whether the tokens access an atomic or hold a barrier.
-fn is_protocol(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == "Ordering" || BARRIERS.iter().any(|name| ident == name),
-        TokenTree::Group(group) => is_protocol(group.stream()),
-        _ => false,
-    })
 }
 
 fn has_let(condition: &Expr) -> bool {

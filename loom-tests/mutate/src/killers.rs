@@ -3,62 +3,86 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A test binary. Models under loom come first: they are the proof.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Killer {
+/// A build of the workspace that test binaries come from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Build {
     /// Models, explored.
-    Loom(String),
+    Loom,
     /// The checker of histories, which runs without loom.
     History,
     /// The crate's own tests, on real threads.
-    Test(String),
+    Tests,
+}
+
+/// A test binary. Models under loom come first: they are the proof.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Killer {
+    pub(crate) build: Build,
+    /// The test's file, without its end; `lib` is the crate's unit tests.
+    pub(crate) test: String,
+    /// Which of its tests: those whose names begin with this.
+    pub(crate) only: Option<String>,
 }
 
 impl Killer {
     /// As it is printed.
     pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Loom(test) => format!("loom {test}"),
-            Self::History => "history".to_owned(),
-            Self::Test(test) => format!("test {test}"),
+        match self.build {
+            Build::Loom => format!("loom {}", self.test),
+            Build::History => self.test.clone(),
+            Build::Tests => format!("test {}", self.test),
         }
     }
 
-    /// The command that builds it in `tree`, and runs it.
-    pub(crate) fn command(&self, tree: &Path, build: &Path) -> Command {
-        let mut command = Command::new("cargo");
-        command.current_dir(tree).env_remove("CORELOCAL_LOOM_FULL").env("RUST_BACKTRACE", "0");
-        // A mutant is built once and run once: what it costs is the build.
-        let quick = ["corelocal", "loom-tests"].into_iter().flat_map(|name| {
-            let option = move |what| format!("profile.release.package.{name}.{what}");
-            [
-                "--config".to_owned(),
-                option("opt-level=1"),
-                "--config".to_owned(),
-                option("debug=false"),
-            ]
-        });
-        command.args(["test", "-q", "--config", "profile.release.incremental=true"]);
-        let (folder, flags) = match self {
-            Self::Loom(test) => {
-                let package = ["-p", "loom-tests", "--release", "--features", "loom", "--test"];
-                command.args(quick).args(package).arg(test);
-                ("loom", "--cfg corelocal_loom")
-            }
-            Self::History => {
-                let package = ["-p", "loom-tests", "--release", "--test", "history"];
-                command.args(quick).args(package);
-                ("plain", "")
-            }
-            Self::Test(test) => {
-                let package = ["-p", "corelocal", "--features", "testing,pool,epoch", "--test"];
-                command.args(package).arg(test).env("CARGO_PROFILE_TEST_DEBUG", "0");
-                ("plain", "")
-            }
-        };
-        command.env("CARGO_TARGET_DIR", build.join(folder)).env("RUSTFLAGS", flags);
-        command
+    /// Whether cargo, which names a binary by its source, means this one.
+    pub(crate) fn is_built_from(&self, source: &str) -> bool {
+        let file = source.trim_start_matches("tests/").trim_end_matches(".rs");
+        match &*self.test {
+            "lib" => source == "unittests src/lib.rs",
+            test => file.trim_end_matches("/main") == test,
+        }
     }
+
+    /// The folder it runs in, from the root.
+    pub(crate) fn folder(&self) -> &'static str {
+        if self.build == Build::Tests { "." } else { "loom-tests" }
+    }
+}
+
+/// The command that builds the binaries of `tests` in `tree`.
+pub(crate) fn command(build: Build, tests: &[&str], tree: &Path, target: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(tree).args(["test", "--no-run"]);
+    // A mutant runs once: what it costs is the build.
+    command.args(["--config", "profile.release.incremental=true"]);
+    for package in ["corelocal", "loom-tests"] {
+        for option in ["opt-level=1", "debug=false"] {
+            command.args(["--config", &format!("profile.release.package.{package}.{option}")]);
+        }
+    }
+    let (folder, flags) = match build {
+        Build::Loom => {
+            command.args(["-p", "loom-tests", "--release", "--features", "loom"]);
+            ("loom", "--cfg corelocal_loom --cap-lints allow")
+        }
+        Build::History => {
+            command.args(["-p", "loom-tests", "--release"]);
+            ("plain", "--cap-lints allow")
+        }
+        Build::Tests => {
+            command.args(["-p", "corelocal", "--features", "testing,pool,epoch"]);
+            command.env("CARGO_PROFILE_TEST_DEBUG", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
+            ("plain", "--cap-lints allow")
+        }
+    };
+    for test in tests {
+        match *test {
+            "lib" => command.arg("--lib"),
+            test => command.args(["--test", test]),
+        };
+    }
+    command.env("CARGO_TARGET_DIR", target.join(folder)).env("RUSTFLAGS", flags);
+    command
 }
 
 /// Those that can notice a change of `file`, of those that exist below `root`.
@@ -84,9 +108,11 @@ pub(crate) fn of_file(root: &Path, file: &str) -> Vec<Killer> {
         let path = root.join(folder).join(name);
         path.with_extension("rs").is_file() || path.join("main.rs").is_file()
     };
+    let of = |build, test: &str| Killer { build, test: test.to_owned(), only: None };
     let models = models.iter().filter(|name| has("loom-tests/tests", name));
-    let tests = tests.iter().filter(|name| has("tests", name));
-    let history = (room == "priority").then_some(Killer::History);
-    let models = models.map(|name| Killer::Loom((*name).to_owned()));
-    models.chain(history).chain(tests.map(|name| Killer::Test((*name).to_owned()))).collect()
+    let models = models.map(|name| of(Build::Loom, name));
+    let history = (room == "priority").then(|| of(Build::History, "history"));
+    let units = Killer { only: Some(format!("{room}::")), ..of(Build::Tests, "lib") };
+    let tests = tests.iter().filter(|name| has("tests", name)).map(|name| of(Build::Tests, name));
+    models.chain(history).chain([units]).chain(tests).collect()
 }

@@ -4,24 +4,24 @@
 //! every condition in a function of a protocol turned round, every two neighbouring steps in the
 //! other order. `loom-tests/README.md` says more.
 
+mod ask;
 mod equivalent;
 mod find;
 mod killers;
+mod results;
 mod run;
+mod switch;
+mod tokens;
+mod trial;
 
 use clap::{Parser, Subcommand};
 use equivalent::Equivalents;
-use find::{Mutant, Operator};
-use killers::Killer;
-use run::{Bench, Fate};
-use std::collections::{BTreeMap, BTreeSet};
+use find::Mutant;
+use results::Results;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// Breaks the crate's protocols one place at a time, and demands that a model notices.
 #[derive(Parser)]
@@ -34,22 +34,30 @@ struct Cli {
 enum What {
     /// Print the mutants' names.
     List {
-        /// Only names that hold one of these texts.
+        /// Only names that hold one of these texts; `+` between two: both of them.
         filter: Vec<String>,
     },
     /// Print mutants as patches.
     Patch {
-        /// Only names that hold one of these texts.
+        /// As of `list`.
         filter: Vec<String>,
     },
     /// Try the mutants. Fails if one survives that is not known to be equivalent.
     Run {
-        /// Only names that hold one of these texts.
+        /// As of `list`.
         filter: Vec<String>,
-        /// Mutants that are tried at once; each has a copy of the workspace.
-        #[arg(long, default_value_t = 2)]
+        /// Mutants that are tried at once. A test binary has threads of its own.
+        #[arg(long, default_value_t = 1)]
         jobs: usize,
+        /// Put the results into results.md.
+        #[arg(long)]
+        write: bool,
+        /// Ask everybody, and not first the test that is known to notice.
+        #[arg(long)]
+        anew: bool,
     },
+    /// Hold results.md against the sources: nothing survives, little is untried. Runs nothing.
+    Check,
 }
 
 fn main() -> ExitCode {
@@ -86,8 +94,39 @@ fn run() -> Result<bool, Box<dyn Error>> {
             }
             Ok(true)
         }
-        What::Run { filter, jobs } => try_all(&root, &mutants(&root, &filter)?, jobs.max(1)),
+        What::Run { filter, jobs, write, anew } => {
+            let all = mutants(&root, &[])?;
+            let chosen: Vec<_> =
+                all.iter().filter(|mutant| is_chosen(mutant, &filter)).cloned().collect();
+            let equivalents = equivalents(&root)?;
+            let known = if anew { Results::default() } else { Results::read(&root) };
+            let tried = trial::try_all(&root, &chosen, jobs.max(1), &known, &equivalents)?;
+            if write {
+                let mut results = Results::read(&root);
+                tried.results.iter().for_each(|(name, result)| {
+                    results.insert(name, result.clone());
+                });
+                results.write(&root, &all)?;
+            }
+            Ok(tried.is_good)
+        }
+        What::Check => {
+            let all = mutants(&root, &[])?;
+            let faults = Results::read(&root).faults(&all, &equivalents(&root)?);
+            faults.iter().for_each(|fault| println!("{fault}"));
+            println!("{} mutants, {} faults", all.len(), faults.len());
+            Ok(faults.is_empty())
+        }
     }
+}
+
+fn equivalents(root: &Path) -> Result<Equivalents, String> {
+    Equivalents::read(&root.join("loom-tests/mutate/equivalent.txt"))
+}
+
+fn is_chosen(mutant: &Mutant, filter: &[String]) -> bool {
+    let holds = |texts: &String| texts.split('+').all(|text| mutant.name.contains(text));
+    filter.is_empty() || filter.iter().any(holds)
 }
 
 /// The mutants of all files that keep a protocol, whose names hold one of the texts.
@@ -104,9 +143,7 @@ fn mutants(root: &Path, filter: &[String]) -> Result<Vec<Mutant>, Box<dyn Error>
             all.extend(find::find(&name, &text).map_err(|error| format!("{name}: {error}"))?);
         }
     }
-    all.retain(|mutant| {
-        filter.is_empty() || filter.iter().any(|text| mutant.name.contains(text.as_str()))
-    });
+    all.retain(|mutant| is_chosen(mutant, filter));
     Ok(all)
 }
 
@@ -138,94 +175,4 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Tries all, prints a table, and says whether all went as it must.
-fn try_all(root: &Path, mutants: &[Mutant], jobs: usize) -> Result<bool, Box<dyn Error>> {
-    let equivalents = Equivalents::read(&root.join("loom-tests/mutate/equivalent.txt"))?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let folder = fs::canonicalize(&target).unwrap_or(target).join("mutate");
-    let killers: BTreeMap<&str, Vec<Killer>> = mutants
-        .iter()
-        .map(|mutant| (&*mutant.file, killers::of_file(root, &mutant.file)))
-        .collect();
-    let everyone: BTreeSet<Killer> = killers.values().flatten().cloned().collect();
-
-    println!("unbroken, everything must pass ...");
-    let benches = (0..jobs).map(|job| Bench::new(root, &folder.join(job.to_string())));
-    let benches = benches.collect::<Result<Vec<_>, _>>()?;
-    benches[0].unbroken(&everyone.into_iter().collect::<Vec<_>>())??;
-
-    println!("{:5} {:9}  mutant: fate", "s", "");
-    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
-    let work = |bench: &Bench| -> std::io::Result<()> {
-        // Relaxed: numbers that are given out.
-        while let Some(mutant) = mutants.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let start = Instant::now();
-            let fate = bench.try_mutant(mutant, &killers[&*mutant.file])?;
-            let word = tally.lock().unwrap_or_else(|poison| poison.into_inner()).count(
-                mutant,
-                &fate,
-                &equivalents,
-            );
-            let how = match fate {
-                Fate::Killed { by, how } => format!("{by}: {how}"),
-                Fate::NotBuilt | Fate::Survived => String::new(),
-            };
-            println!("{:5} {word:9}  {}  <- {how}", start.elapsed().as_secs(), mutant.name);
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let work = &work;
-        let workers: Vec<_> =
-            benches.iter().map(|bench| scope.spawn(move || work(bench))).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker panicked"))
-    })?;
-    let tally = tally.into_inner().unwrap_or_else(|poison| poison.into_inner());
-    tally.print();
-    // Nothing stands in the file that is no mutant any more; known only when all were made.
-    let all = self::mutants(root, &[])?;
-    let is_gone = |name: &&str| !all.iter().any(|mutant| mutant.name == *name);
-    if let Some(gone) = equivalents.names().find(is_gone) {
-        return Err(format!("equivalent.txt: there is no mutant {gone}").into());
-    }
-    Ok(tally.is_good)
-}
-
-/// How many ended how, by operator.
-#[derive(Debug)]
-struct Tally {
-    counts: BTreeMap<(Operator, &'static str), u32>,
-    is_good: bool,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self { counts: BTreeMap::new(), is_good: true }
-    }
-}
-
-impl Tally {
-    fn count(&mut self, mutant: &Mutant, fate: &Fate, equivalents: &Equivalents) -> &'static str {
-        let word = match (fate, equivalents.reason(&mutant.name)) {
-            (Fate::Killed { .. }, None) => "killed",
-            (Fate::NotBuilt, _) => "not built",
-            (Fate::Survived, Some(_)) => "equal",
-            (Fate::Survived, None) => "SURVIVED",
-            // Somebody wrote that this cannot be noticed.
-            (Fate::Killed { .. }, Some(_)) => "NOT EQUAL",
-        };
-        *self.counts.entry((mutant.operator, word)).or_default() += 1;
-        self.is_good &= !matches!(word, "SURVIVED" | "NOT EQUAL");
-        word
-    }
-
-    fn print(&self) {
-        println!();
-        for ((operator, word), count) in &self.counts {
-            println!("{count:5} {} {word}", operator.word());
-        }
-    }
 }

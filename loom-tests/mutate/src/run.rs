@@ -1,145 +1,207 @@
 //! Breaking a copy of the workspace, and asking the killers.
 
 use crate::find::Mutant;
-use crate::killers::Killer;
-use std::fs::{self, File};
+use crate::killers::{self, Build, Killer};
+use crate::switch;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// What became of a mutant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// Somebody noticed, and said this.
-    Killed { by: String, how: String },
+    /// A test noticed, and said this.
+    Killed { by: Killer, test: String, how: String },
     /// The compiler refuses it: no mutant.
     NotBuilt,
     /// Nobody noticed.
     Survived,
 }
 
-/// A run that takes longer has no end.
-const LIMIT: Duration = Duration::from_secs(180);
-/// A build that takes longer has none either; the first one of a killer builds all that it needs.
-const BUILD_LIMIT: Duration = Duration::from_secs(1800);
+/// Test binaries, by the killer that they are.
+pub(crate) type Binaries = BTreeMap<Killer, PathBuf>;
 
-/// A copy of the workspace in which one mutant at a time is tried.
+/// A build that takes longer has no end.
+const BUILD_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A copy of the workspace, which is broken in one way or in many that sleep.
 #[derive(Debug)]
 pub(crate) struct Bench {
-    root: PathBuf,
+    /// The files that are broken, as they were at first: nobody is disturbed who works on them.
+    sources: BTreeMap<String, String>,
     tree: PathBuf,
-    build: PathBuf,
+    target: PathBuf,
     log: PathBuf,
 }
 
 impl Bench {
-    /// Copies the workspace at `root` into `folder`.
+    /// Copies the workspace at `root` into `folder`, where these mutants will be tried.
     ///
     /// # Errors
     ///
     /// What the system says.
-    pub(crate) fn new(root: &Path, folder: &Path) -> io::Result<Self> {
+    pub(crate) fn new(root: &Path, folder: &Path, mutants: &[Mutant]) -> io::Result<Self> {
         let tree = folder.join("tree");
         if tree.exists() {
             fs::remove_dir_all(&tree)?;
         }
         copy(root, &tree)?;
-        let (build, log) = (folder.join("build"), folder.join("log"));
-        Ok(Self { root: root.to_owned(), tree, build, log })
+        let (target, log) = (folder.join("build"), folder.join("log"));
+        let files: BTreeSet<&str> = mutants.iter().map(|mutant| &*mutant.file).collect();
+        let read = |file: &str| Ok((file.to_owned(), fs::read_to_string(tree.join(file))?));
+        let sources: io::Result<_> = files.into_iter().chain(["src/lib.rs"]).map(read).collect();
+        Ok(Self { sources: sources?, tree, target, log })
     }
 
-    /// Demands that the killers pass unbroken; the first that does not.
+    /// Puts mutants into the tree, asleep, each with the number that wakes it. Those that do not
+    /// compile so are taken out of `layer` again, and returned.
     ///
     /// # Errors
     ///
-    /// What the system says.
-    pub(crate) fn unbroken(&self, killers: &[Killer]) -> io::Result<Result<(), String>> {
-        for killer in killers {
-            self.build(killer)?;
-            if !self.run(killer, &[], LIMIT)?.is_some_and(|status| status.success()) {
-                let log = fs::read_to_string(&self.log)?;
-                return Ok(Err(format!("{} fails without a mutant:\n{log}", killer.name())));
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// Tries `mutant`; the tree is afterwards what it was.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub(crate) fn try_mutant(&self, mutant: &Mutant, killers: &[Killer]) -> io::Result<Fate> {
-        let text = fs::read_to_string(self.root.join(&mutant.file))?;
-        let place = self.tree.join(&mutant.file);
-        fs::write(&place, mutant.apply(&text))?;
-        let fate = self.ask(killers);
-        fs::write(&place, text)?;
-        fate
-    }
-
-    fn ask(&self, killers: &[Killer]) -> io::Result<Fate> {
-        for killer in killers {
-            if !self.build(killer)? {
-                return Ok(Fate::NotBuilt);
-            }
-            let how = match self.run(killer, &[], LIMIT)? {
-                Some(status) if status.success() => continue,
-                Some(_) => said(&fs::read_to_string(&self.log)?),
-                None => format!("no end within {} s", LIMIT.as_secs()),
-            };
-            return Ok(Fate::Killed { by: killer.name(), how });
-        }
-        Ok(Fate::Survived)
-    }
-
-    /// Whether it builds.
-    fn build(&self, killer: &Killer) -> io::Result<bool> {
-        let status = self.run(killer, &["--no-run"], BUILD_LIMIT)?;
-        let status = status.ok_or_else(|| io::Error::other("a build does not end"))?;
-        Ok(status.success())
-    }
-
-    /// `None` if it does not end.
-    fn run(
+    /// A text that does not compile without any of them, or what the system says.
+    pub(crate) fn put_to_sleep<'m>(
         &self,
-        killer: &Killer,
-        more: &[&str],
-        limit: Duration,
-    ) -> io::Result<Option<ExitStatus>> {
-        let log = File::create(&self.log)?;
-        let mut command = killer.command(&self.tree, &self.build);
-        command.args(more).stdin(std::process::Stdio::null());
-        command.stdout(log.try_clone()?).stderr(log);
-        wait(command, limit)
-    }
-}
-
-/// Waits for a command and all that it started, for `limit`.
-fn wait(mut command: Command, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    // A group of its own: cargo's child has to go as well.
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn()?;
-    let start = Instant::now();
-    while start.elapsed() < limit {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+        layer: &mut Vec<(usize, &'m Mutant)>,
+    ) -> io::Result<Vec<(usize, &'m Mutant)>> {
+        let files: BTreeSet<&str> = layer.iter().map(|(_, mutant)| &*mutant.file).collect();
+        let mut refused = Vec::new();
+        loop {
+            let mut lines = Vec::new();
+            for file in &files {
+                let of_file: Vec<_> =
+                    layer.iter().copied().filter(|(_, mutant)| mutant.file == *file).collect();
+                let (text, of_text) = switch::asleep(self.source(file), &of_file);
+                self.write(file, &text)?;
+                lines.extend(of_text.into_iter().map(|(number, range)| (*file, number, range)));
+            }
+            self.write("src/lib.rs", &[self.source("src/lib.rs"), switch::MODULE].concat())?;
+            // The crate alone, as the models see it: what is wrong with it is told in seconds.
+            let mut check = killers::command(Build::Loom, &[], &self.tree, &self.target);
+            check.arg("--lib");
+            let Err(said) = self.cargo(check)? else { return Ok(refused) };
+            let faults: BTreeSet<usize> = places(&said)
+                .filter_map(|(file, line)| {
+                    let here =
+                        lines.iter().filter(|(of, _, range)| *of == file && range.contains(&line));
+                    here.min_by_key(|(.., range)| range.end() - range.start()).map(|found| found.1)
+                })
+                .collect();
+            if faults.is_empty() {
+                return Err(io::Error::other(format!("it does not build:\n{said}")));
+            }
+            refused.extend(layer.extract(|(number, _)| faults.contains(number)));
         }
-        std::thread::sleep(Duration::from_millis(20));
     }
-    Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status()?;
-    child.wait()?;
-    Ok(None)
+
+    /// Breaks the tree in one way for good, until [`mend`](Self::mend).
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub(crate) fn break_by(&self, mutant: &Mutant) -> io::Result<()> {
+        self.write(&mutant.file, &mutant.apply(self.source(&mutant.file)))
+    }
+
+    /// Gives files their texts back.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub(crate) fn mend(&self, mutants: &[&Mutant]) -> io::Result<()> {
+        let files: BTreeSet<&str> = mutants.iter().map(|mutant| &*mutant.file).collect();
+        for file in files.into_iter().chain(["src/lib.rs"]) {
+            self.write(file, self.source(file))?;
+        }
+        Ok(())
+    }
+
+    /// Builds the binaries of `killers`; what the compiler says if it refuses.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub(crate) fn build(&self, killers: &BTreeSet<Killer>) -> io::Result<Result<Binaries, String>> {
+        let mut binaries = Binaries::new();
+        for build in [Build::Loom, Build::History, Build::Tests] {
+            let wanted: Vec<_> = killers.iter().filter(|killer| killer.build == build).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let tests: BTreeSet<&str> = wanted.iter().map(|killer| &*killer.test).collect();
+            let tests: Vec<_> = tests.into_iter().collect();
+            let command = killers::command(build, &tests, &self.tree, &self.target);
+            let said = match self.cargo(command)? {
+                Ok(said) => said,
+                Err(said) => return Ok(Err(said)),
+            };
+            for killer in wanted {
+                let path = executables(&said).find(|(source, _)| killer.is_built_from(source));
+                let (_, path) = path.ok_or_else(|| {
+                    io::Error::other(format!("{}: no such binary:\n{said}", killer.name()))
+                })?;
+                binaries.insert(killer.clone(), self.tree.join(path));
+            }
+        }
+        Ok(Ok(binaries))
+    }
+
+    /// The folder that a killer runs in.
+    pub(crate) fn folder(&self, killer: &Killer) -> PathBuf {
+        self.tree.join(killer.folder())
+    }
+
+    /// Runs a build. What it said, as success or not.
+    fn cargo(&self, mut command: Command) -> io::Result<Result<String, String>> {
+        let log = fs::File::create(&self.log)?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let status = crate::ask::wait(command, BUILD_LIMIT)?;
+        let status = status.ok_or_else(|| io::Error::other("a build does not end"))?;
+        let said = fs::read_to_string(&self.log)?;
+        Ok(if status.success() { Ok(said) } else { Err(said) })
+    }
+
+    fn source(&self, file: &str) -> &str {
+        &self.sources[file]
+    }
+
+    /// Only what changes is written, so that only that is built.
+    fn write(&self, file: &str, text: &str) -> io::Result<()> {
+        let place = self.tree.join(file);
+        if fs::read_to_string(&place)? == text { Ok(()) } else { fs::write(place, text) }
+    }
 }
 
-/// The test that failed first and the line that it said, so that a reader sees that the mutant
-/// died of the right thing.
-fn said(log: &str) -> String {
-    let mut lines = log.lines().skip_while(|line| !line.contains("panicked at"));
-    let place = lines.next().unwrap_or_default();
-    let test = place.split('\'').nth(1).unwrap_or_default();
-    format!("{test}: {}", lines.next().unwrap_or_default().trim())
+/// Takes those out of a vector that a question is answered yes for.
+trait Extract<T> {
+    fn extract(&mut self, is_so: impl Fn(&T) -> bool) -> Vec<T>;
+}
+
+impl<T> Extract<T> for Vec<T> {
+    fn extract(&mut self, is_so: impl Fn(&T) -> bool) -> Vec<T> {
+        let (taken, left) = std::mem::take(self).into_iter().partition(is_so);
+        *self = left;
+        taken
+    }
+}
+
+/// Files and lines that the compiler points at.
+fn places(said: &str) -> impl Iterator<Item = (&str, usize)> {
+    said.lines().filter_map(|line| {
+        let place = line.trim_start().strip_prefix("--> ")?;
+        let mut parts = place.split(':');
+        Some((parts.next()?, parts.next()?.parse().ok()?))
+    })
+}
+
+/// Sources and paths of the binaries that cargo built.
+fn executables(said: &str) -> impl Iterator<Item = (&str, &str)> {
+    said.lines().filter_map(|line| {
+        let line = line.trim_start().strip_prefix("Executable ")?;
+        line.strip_suffix(')')?.split_once(" (")
+    })
 }
 
 /// Copies `from`, but for what is built and what git keeps.
@@ -165,15 +227,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_panic_tells_which_test_and_why() {
-        let log = "running\nthread 'a_test' (7) panicked at src/x.rs:1:2:\n  left != right\nmore";
-        assert_eq!(said(log), "a_test: left != right");
-        assert_eq!(said("aborted"), ": ");
-    }
-
-    #[test]
-    fn a_command_that_fails_is_told_from_one_that_does_not() {
-        assert!(wait(Command::new("true"), LIMIT).unwrap().unwrap().success());
-        assert!(!wait(Command::new("false"), LIMIT).unwrap().unwrap().success());
+    fn places_and_binaries_are_read_off_what_cargo_says() {
+        let said =
+            "error[E1]: no\n  --> src/a/b.rs:12:5\n   |\n  Executable tests/x/main.rs (/t/x-1)\n";
+        assert_eq!(places(said).collect::<Vec<_>>(), [("src/a/b.rs", 12)]);
+        assert_eq!(executables(said).collect::<Vec<_>>(), [("tests/x/main.rs", "/t/x-1")]);
     }
 }

@@ -6,6 +6,19 @@ use super::message::Message;
 use super::{Layout, LayoutField, Limit};
 
 /// A promise that does not hold: printed, it names struct, group, member, offset, size and limit.
+///
+/// ```
+/// use corelocal::cacheline::{Group, Layout, LayoutField, Limit, Rule};
+///
+/// // What a machine with lines of 64 bytes makes of a map that a tool has read somewhere.
+/// let fields = ["head", "tail"].map(|name| {
+///     LayoutField::new(name, if name == "head" { 0 } else { 64 }, 8, 8).in_group("ends")
+/// });
+/// let groups = [Group::new("ends", &[Rule::Lines(Limit::AtMost(1))])];
+/// let map = Layout::new("Ring", 128, 64, &fields, &groups, &[]).with_line(64);
+/// let broken = map.broken().expect("the ends are far apart");
+/// assert!(broken.to_string().starts_with("Ring: group ends"), "{broken}");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Broken<'a> {
     structure: &'a str,
@@ -20,6 +33,16 @@ pub struct Broken<'a> {
 }
 
 /// What it is that does not hold.
+///
+/// ```
+/// use corelocal::cacheline::{BrokenKind, Group, Layout, LayoutField, Limit, Rule};
+///
+/// let fields = [LayoutField::new("key", 0, 80, 8).in_group("hot")];
+/// let groups = [Group::new("hot", &[Rule::Bytes(Limit::AtMost(64))])];
+/// let map = Layout::new("Entry", 80, 8, &fields, &groups, &[]);
+/// let kind = map.broken().map(|broken| broken.kind());
+/// assert_eq!(kind, Some(BrokenKind::Bytes { found: 80, limit: Limit::AtMost(64) }));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BrokenKind<'a> {
@@ -87,21 +110,58 @@ impl<'a> Layout<'a> {
 
 impl<'a> Broken<'a> {
     /// The struct's name.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{Group, Layout, LayoutField, Rule};
+    /// # let fields = [LayoutField::new("key", 8, 8, 8).in_group("hot")];
+    /// # let groups = [Group::new("hot", &[Rule::Aligned])];
+    /// let maps = ["Entry", "Node"].map(|name| Layout::new(name, 16, 64, &fields, &groups, &[]));
+    /// let faulty: Vec<_> = maps.iter().filter_map(|map| map.broken()).map(|b| b.structure()).collect();
+    /// assert_eq!(faulty, ["Entry", "Node"]);
+    /// ```
     pub const fn structure(&self) -> &'a str {
         self.structure
     }
 
     /// The name of the group, or of the operation.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{Access, Layout, LayoutField, Limit, Touch};
+    /// # let fields = [LayoutField::new("a", 0, 8, 8), LayoutField::new("b", 64, 8, 8)];
+    /// const PUSH: Access<'_> =
+    ///     Access::new("push", &[Touch::read("a"), Touch::write("b")]).in_lines(Limit::AtMost(1));
+    /// let map = Layout::new("Queue", 128, 64, &fields, &[], &[PUSH]).with_line(64);
+    /// assert_eq!(map.broken().unwrap().of(), "push");
+    /// ```
     pub const fn of(&self) -> &'a str {
         self.of
     }
 
     /// The field that is to blame, where it is one.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{Group, Layout, LayoutField, Rule};
+    /// # let fields = [LayoutField::new("key", 8, 8, 8).in_group("hot")];
+    /// # let groups = [Group::new("hot", &[Rule::Aligned])];
+    /// let map = Layout::new("Entry", 64, 64, &fields, &groups, &[]);
+    /// let to_blame = map.broken().and_then(|broken| broken.field()).unwrap();
+    /// assert_eq!((to_blame.name, to_blame.offset), ("key", 8));
+    /// ```
     pub const fn field(&self) -> Option<LayoutField<'a>> {
         self.field
     }
 
     /// What it is that does not hold.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{BrokenKind, Group, Layout, LayoutField, Rule};
+    /// # let fields = [LayoutField::new("key", 0, 8, 8).in_group("hot")];
+    /// let groups = [Group::new("hot", &[Rule::Holds(&["key", "hash"])])];
+    /// let map = Layout::new("Entry", 64, 64, &fields, &groups, &[]).declaring(&["hash"]);
+    /// assert_eq!(map.broken(), None); // a field that this build does not have
+    /// let map = Layout::new("Entry", 64, 64, &fields, &groups, &[]);
+    /// assert_eq!(map.broken().unwrap().kind(), BrokenKind::NoField { name: "hash" });
+    /// ```
     pub const fn kind(&self) -> BrokenKind<'a> {
         self.kind
     }

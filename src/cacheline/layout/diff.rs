@@ -7,6 +7,18 @@ use super::{Access, Layout, LayoutField, same};
 
 /// What changed between two maps, made by [`Layout::diff`]; printed, it lists the fields that
 /// moved, came or went, and the lines that each operation touched and touches.
+///
+/// ```
+/// use corelocal::cacheline::{Layout, LayoutField};
+///
+/// let old = [LayoutField::new("head", 0, 8, 8), LayoutField::new("tail", 8, 8, 8)];
+/// let new = [LayoutField::new("head", 0, 8, 8), LayoutField::new("tail", 64, 8, 8)];
+/// let old = Layout::new("Ring", 16, 64, &old, &[], &[]);
+/// let new = Layout::new("Ring", 128, 64, &new, &[], &[]);
+/// let diff = new.diff(&old);
+/// println!("{diff}"); // for the review of a change
+/// assert_eq!(diff.fields().count(), 1);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Diff<'d> {
     before: &'d Layout<'d>,
@@ -20,6 +32,17 @@ impl<'d> Diff<'d> {
 
     /// Each field that is not where it was, or not what it was: before and after. Fields are the
     /// same if their names are. Those of the second map come first.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{Layout, LayoutField};
+    /// let old = [LayoutField::new("head", 0, 8, 8), LayoutField::new("name", 8, 8, 8)];
+    /// let new = [LayoutField::new("head", 0, 8, 8), LayoutField::new("tail", 8, 8, 8)];
+    /// let (old, new) = (Layout::new("Ring", 16, 8, &old, &[], &[]), Layout::new("Ring", 16, 8, &new, &[], &[]));
+    /// let changes: Vec<_> = new.diff(&old).fields()
+    ///     .map(|(before, after)| (before.map(|field| field.name), after.map(|field| field.name)))
+    ///     .collect();
+    /// assert_eq!(changes, [(None, Some("tail")), (Some("name"), None)]);
+    /// ```
     pub fn fields(
         &self,
     ) -> impl Iterator<Item = (Option<LayoutField<'d>>, Option<LayoutField<'d>>)> + 'd {
@@ -31,6 +54,18 @@ impl<'d> Diff<'d> {
 
     /// Each operation that one of the maps knows, with the number of lines that it touched and
     /// touches: the second map's fields are asked for in both, fields that are not there left out.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{Access, Layout, LayoutField, Touch};
+    /// # let old = [LayoutField::new("head", 0, 8, 8), LayoutField::new("tail", 64, 8, 8)];
+    /// # let new = [LayoutField::new("head", 0, 8, 8), LayoutField::new("tail", 8, 8, 8)];
+    /// const POP: Access<'_> = Access::new("pop", &[Touch::write("head"), Touch::read("tail")]);
+    /// let old = Layout::new("Ring", 128, 64, &old, &[], &[POP]).with_line(64);
+    /// let new = Layout::new("Ring", 64, 64, &new, &[], &[POP]).with_line(64);
+    /// for (operation, before, after) in new.diff(&old).accesses() {
+    ///     assert!(after <= before, "{operation} touches {after} lines, not {before}");
+    /// }
+    /// ```
     pub fn accesses(&self) -> impl Iterator<Item = (&'d str, usize, usize)> + 'd {
         let Self { before, after } = *self;
         accesses(before, after).map(move |access| {

@@ -200,17 +200,59 @@ impl<'a> Layout<'a> {
     }
 
     /// The lines that a group's members lie on; none if there is no such group.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! {
+    ///     #[repr(align(64))]
+    ///     struct Queue { name: [u64; 9], group hot { running: u32, weight: u64 } }
+    /// }
+    /// let lines = Queue::LAYOUT.with_line(64).lines_of_group("hot");
+    /// assert_eq!(lines.to_string(), "{1}");
+    /// # let _ = |queue: Queue| (queue.running, queue.name, queue.weight);
+    /// ```
     pub fn lines_of_group(&self, group: &str) -> LineSet<'a> {
         LineSet::new(self, Choice::Group(group))
     }
 
     /// The lines that an operation touches; fields that this build does not have count nothing.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// use corelocal::cacheline::{Access, Touch};
+    ///
+    /// cacheline_struct! {
+    ///     #[repr(align(64))]
+    ///     struct Queue { running: u32, name: [u64; 9], weight: u64 }
+    /// }
+    /// // An operation that the struct does not know of.
+    /// const WAKE: Access<'_> =
+    ///     Access::new("wake", &[Touch::write("running"), Touch::read("weight")]);
+    /// assert_eq!(Queue::LAYOUT.with_line(64).lines_of_access(&WAKE).count(), 2);
+    /// # let _ = |queue: Queue| (queue.running, queue.name, queue.weight);
+    /// ```
     pub fn lines_of_access(&self, access: &Access<'_>) -> LineSet<'a> {
         LineSet::new(self, Choice::Touched(access.touches))
     }
 }
 
 /// A set of lines, made by [`Layout::lines_of`].
+///
+/// ```
+/// # use corelocal::cacheline_struct;
+/// cacheline_struct! {
+///     #[repr(align(64))]
+///     struct Queue {
+///         group readers { limit: u64, name: [u64; 8] }
+///         group writers { running: u32 }
+///     }
+/// }
+/// let map = Queue::LAYOUT.with_line(64);
+/// let (read, written) = (map.lines_of_group("readers"), map.lines_of_group("writers"));
+/// let shared: Vec<usize> = read.iter().filter(|line| written.contains(*line)).collect();
+/// assert_eq!(shared, [1], "readers {read}, writers {written}");
+/// # let _ = |queue: Queue| (queue.running, queue.name, queue.limit);
+/// ```
 #[derive(Clone, Copy)]
 pub struct LineSet<'a> {
     chosen: Chosen<'a>,
@@ -227,11 +269,32 @@ impl<'a> LineSet<'a> {
     /// How many lines. Where the struct is aligned to less than a line, the largest number that
     /// any place of it gives: it may be larger than the number of [`lines`](Self::iter) counted
     /// from the struct's first byte.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{Layout, LayoutField};
+    ///
+    /// // Aligned to 8, the two may lie on one line, or the end of one and the start of the next.
+    /// let fields = [LayoutField::new("a", 0, 8, 8), LayoutField::new("b", 8, 8, 8)];
+    /// let pair = Layout::new("Pair", 16, 8, &fields, &[], &[]).with_line(64);
+    /// let lines = pair.lines_of(&["a", "b"]).unwrap();
+    /// assert_eq!((lines.count(), lines.iter().count()), (2, 1));
+    /// ```
     pub fn count(&self) -> usize {
         self.most
     }
 
     /// The lines in ascending order, counted from the struct's first byte.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{Layout, LayoutField};
+    ///
+    /// let fields = [LayoutField::new("a", 0, 8, 8), LayoutField::new("b", 120, 16, 8)];
+    /// let map = Layout::new("S", 192, 64, &fields, &[], &[]).with_line(64);
+    /// // What to prefetch before the fields are used.
+    /// let lines = map.lines_of(&["a", "b"]).unwrap();
+    /// let offsets: Vec<usize> = lines.iter().map(|line| line * map.line()).collect();
+    /// assert_eq!(offsets, [0, 64, 128]);
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = usize> + 'a {
         let (chosen, line) = (self.chosen, self.line);
         core::iter::successors(chosen.next(None), move |&at| chosen.next(Some(at)))
@@ -245,6 +308,15 @@ impl<'a> LineSet<'a> {
     }
 
     /// Whether the set has this line.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{Layout, LayoutField};
+    ///
+    /// let fields = [LayoutField::new("lock", 0, 4, 4), LayoutField::new("data", 64, 64, 8)];
+    /// let map = Layout::new("S", 128, 64, &fields, &[], &[]).with_line(64);
+    /// let lock = map.lines_of(&["lock"]).unwrap();
+    /// assert!(map.lines_of(&["data"]).unwrap().iter().all(|line| !lock.contains(line)));
+    /// ```
     pub fn contains(&self, line: usize) -> bool {
         self.iter().any(|own| own == line)
     }
@@ -268,6 +340,16 @@ impl fmt::Debug for LineSet<'_> {
 }
 
 /// A name that is no field of the map.
+///
+/// ```
+/// use corelocal::cacheline::{Layout, LayoutField};
+///
+/// let fields = [LayoutField::new("running", 0, 4, 4)];
+/// let map = Layout::new("Queue", 4, 4, &fields, &[], &[]);
+/// let error = map.lines_of(&["runing"]).unwrap_err();
+/// assert_eq!(error.to_string(), "Queue has no field `runing`");
+/// assert!(map.field("running").is_some()); // ask so first, where a name comes from outside
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownField<'a> {
     structure: &'a str,
@@ -276,6 +358,21 @@ pub struct UnknownField<'a> {
 
 impl<'a> UnknownField<'a> {
     /// The name.
+    ///
+    /// ```
+    /// # use corelocal::cacheline::{Layout, LayoutField};
+    /// # let fields = [LayoutField::new("running", 0, 4, 4), LayoutField::new("weight", 8, 8, 8)];
+    /// let map = Layout::new("Queue", 16, 8, &fields, &[], &[]);
+    /// // Leaves out what this version of the struct does not have.
+    /// let mut names = vec!["running", "throttled", "weight"];
+    /// let lines = loop {
+    ///     match map.lines_of(&names) {
+    ///         Ok(lines) => break lines,
+    ///         Err(missing) => names.retain(|name| *name != missing.name()),
+    ///     }
+    /// };
+    /// assert!(lines.count() >= 1 && names == ["running", "weight"]);
+    /// ```
     pub fn name(&self) -> &'a str {
         self.name
     }

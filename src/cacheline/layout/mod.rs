@@ -1,8 +1,11 @@
 //! [`Layout`]: where each byte of a struct lies, as a value.
 
+mod access;
 mod broken;
 mod check;
 mod diff;
+mod field;
+mod group;
 mod holes;
 mod lines;
 mod message;
@@ -10,10 +13,12 @@ mod svg;
 mod text;
 
 use super::CACHE_LINE;
-use core::fmt;
 
+pub use access::{Access, Touch};
 pub use broken::{Broken, BrokenKind};
 pub use diff::Diff;
+pub use field::LayoutField;
+pub use group::{Group, Limit, Rule};
 pub use holes::{Gap, GapKind, Gaps};
 pub use lines::{LineSet, UnknownField};
 pub(crate) use message::Message;
@@ -24,7 +29,7 @@ pub(crate) use message::Message;
 /// [`layout_map!`](crate::layout_map!) one for a struct that someone else defined, and a tool can
 /// put one together from lists of its own with [`new`](Self::new) (the `'a` is for those).
 ///
-/// * [`Display`](fmt::Display) prints a table of every byte; [`to_svg`](Self::to_svg) draws it.
+/// * [`Display`](core::fmt::Display) prints a table of every byte; [`to_svg`](Self::to_svg) draws it.
 /// * [`lines_of`](Self::lines_of) tells which lines a set of fields lies on.
 /// * [`diff`](Self::diff) compares two maps.
 /// * [`broken`](Self::broken) checks the promises, as the compiler does.
@@ -60,6 +65,23 @@ impl<'a> Layout<'a> {
     ///
     /// What is given is believed: nothing is checked here. Whatever then asks for lines or gaps
     /// panics if there are more than 1024 fields.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{Layout, LayoutField};
+    ///
+    /// // As `pahole` prints it, one line a field: name, offset, size, alignment.
+    /// let text = "nr_running 0 4 4\nload 8 16 8\nclock 64 8 8";
+    /// let fields: Vec<LayoutField<'_>> = text
+    ///     .lines()
+    ///     .map(|line| {
+    ///         let words: Vec<&str> = line.split(' ').collect();
+    ///         let [offset, size, align] = [1, 2, 3].map(|at| words[at].parse().unwrap());
+    ///         LayoutField::new(words[0], offset, size, align)
+    ///     })
+    ///     .collect();
+    /// let map = Layout::new("rq", 128, 64, &fields, &[], &[]);
+    /// assert_eq!(map.with_line(64).lines_of(&["nr_running", "clock"]).unwrap().count(), 2);
+    /// ```
     pub const fn new(
         name: &'a str,
         size: usize,
@@ -92,6 +114,17 @@ impl<'a> Layout<'a> {
     }
 
     /// Says that groups and accesses may also name these fields, which this build may not have.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{Group, Layout, LayoutField, Rule};
+    ///
+    /// let fields = [LayoutField::new("load", 0, 8, 8).in_group("hot")];
+    /// let groups = [Group::new("hot", &[Rule::Holds(&["load", "throttled"])])];
+    /// let map = Layout::new("Rq", 8, 8, &fields, &groups, &[]);
+    /// assert!(map.broken().is_some());
+    /// // `throttled` is there in builds with bandwidth control only.
+    /// assert_eq!(map.declaring(&["throttled"]).broken(), None);
+    /// ```
     #[must_use]
     pub const fn declaring(mut self, names: &'a [&'a str]) -> Self {
         self.declared = names;
@@ -99,6 +132,14 @@ impl<'a> Layout<'a> {
     }
 
     /// Says that the struct has fields that are not on the map: bytes of none are not holes then.
+    ///
+    /// ```
+    /// use corelocal::cacheline::{GapKind, Layout, LayoutField};
+    ///
+    /// let fields = [LayoutField::new("head", 0, 8, 8), LayoutField::new("tail", 128, 8, 8)];
+    /// let map = Layout::new("Theirs", 192, 64, &fields, &[], &[]).partial();
+    /// assert_eq!(map.gaps().next().unwrap().kind, GapKind::Unlisted); // not a hole
+    /// ```
     #[must_use]
     pub const fn partial(mut self) -> Self {
         self.partial = true;
@@ -113,56 +154,157 @@ impl<'a> Layout<'a> {
     }
 
     /// The struct's name.
+    ///
+    /// ```
+    /// # use corelocal::{cacheline::Layout, cacheline_struct};
+    /// cacheline_struct! { struct Queue { running: u32 } }
+    /// cacheline_struct! { struct Entity { weight: u64 } }
+    /// let names = [Queue::LAYOUT, Entity::LAYOUT].map(|map: Layout<'_>| format!("{}.svg", map.name()));
+    /// assert_eq!(names, ["Queue.svg", "Entity.svg"]);
+    /// # let _ = |queue: Queue, entity: Entity| (queue.running, entity.weight);
+    /// ```
     pub const fn name(&self) -> &'a str {
         self.name
     }
 
     /// The struct's size in bytes.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! { struct Queue { running: u32, weight: u64 } }
+    /// const { assert!(Queue::LAYOUT.size() <= 16, "a table of them is to stay small") };
+    /// # let _ = |queue: Queue| (queue.running, queue.weight);
+    /// ```
     pub const fn size(&self) -> usize {
         self.size
     }
 
     /// The struct's alignment in bytes.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! { #[repr(align(32))] struct Queue { running: u32 } }
+    /// assert_eq!(Queue::LAYOUT.align(), align_of::<Queue>());
+    /// # let _ = |queue: Queue| queue.running;
+    /// ```
     pub const fn align(&self) -> usize {
         self.align
     }
 
     /// The size of a line in bytes.
+    ///
+    /// ```
+    /// # use corelocal::{CACHE_LINE, cacheline_struct};
+    /// cacheline_struct! { struct Queue { running: u32 } }
+    /// assert_eq!(Queue::LAYOUT.line(), CACHE_LINE);
+    /// assert_eq!(Queue::LAYOUT.with_line(256).line(), 256);
+    /// # let _ = |queue: Queue| queue.running;
+    /// ```
     pub const fn line(&self) -> usize {
         self.line
     }
 
     /// How many lines the struct takes, from its first byte.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! { #[repr(align(64))] struct Queue { name: [u64; 9] } }
+    /// let map = Queue::LAYOUT;
+    /// assert_eq!((map.with_line(64).lines(), map.with_line(128).lines()), (2, 1));
+    /// # let _ = |queue: Queue| queue.name;
+    /// ```
     pub const fn lines(&self) -> usize {
         self.size.div_ceil(self.line)
     }
 
     /// Whether every struct begins on a line.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! { #[repr(align(64))] struct Queue { running: u32 } }
+    /// let map = Queue::LAYOUT;
+    /// assert!(map.with_line(64).begins_on_a_line());
+    /// assert!(!map.with_line(128).begins_on_a_line()); // there it may begin in the middle of one
+    /// # let _ = |queue: Queue| queue.running;
+    /// ```
     pub const fn begins_on_a_line(&self) -> bool {
         self.align >= self.line
     }
 
     /// Whether the struct has fields that are not on the map.
+    ///
+    /// ```
+    /// # use corelocal::layout_map;
+    /// #[repr(C)]
+    /// pub struct Theirs { pub head: u64, pub name: [u8; 40], pub tail: u64 }
+    /// layout_map! { const MAP: Theirs { head, tail, .. } }
+    /// assert!(MAP.is_partial(), "so a gap of it may be a field");
+    /// ```
     pub const fn is_partial(&self) -> bool {
         self.partial
     }
 
     /// The fields in the order of their definition.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! { struct Queue { running: u32, name: [u64; 9], weight: u64 } }
+    /// let largest = Queue::LAYOUT.fields().iter().max_by_key(|field| field.size).unwrap();
+    /// assert_eq!((largest.name, largest.size), ("name", 72));
+    /// # let _ = |queue: Queue| (queue.running, queue.name, queue.weight);
+    /// ```
     pub const fn fields(&self) -> &'a [LayoutField<'a>] {
         self.fields
     }
 
     /// The groups.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! {
+    ///     struct Queue { group hot(lines <= 1) { running: u32 } group cold { created: u64 } }
+    /// }
+    /// let promised: Vec<_> =
+    ///     Queue::LAYOUT.groups().iter().filter(|group| !group.rules.is_empty()).map(|g| g.name).collect();
+    /// assert_eq!(promised, ["hot"]);
+    /// # let _ = |queue: Queue| (queue.running, queue.created);
+    /// ```
     pub const fn groups(&self) -> &'a [Group<'a>] {
         self.groups
     }
 
     /// The operations, with the fields that they touch.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! {
+    ///     #[repr(align(64))]
+    ///     struct Queue { running: u32, name: [u64; 9], weight: u64 }
+    ///     touches wake { mut running, weight };
+    ///     touches print { name };
+    /// }
+    /// let map = Queue::LAYOUT.with_line(64);
+    /// let lines = map.accesses().iter().map(|access| (access.name, map.lines_of_access(access).count()));
+    /// assert_eq!(lines.collect::<Vec<_>>(), [("wake", 2), ("print", 2)]);
+    /// # let _ = |queue: Queue| (queue.running, queue.name, queue.weight);
+    /// ```
     pub const fn accesses(&self) -> &'a [Access<'a>] {
         self.accesses
     }
 
     /// The field of this name. Complexity: linear in the number of fields.
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// cacheline_struct! { struct Queue { running: u32, weight: u64 } }
+    /// // In a constant too: what assembly or a debugger's script has written down.
+    /// const WEIGHT: usize = match Queue::LAYOUT.field("weight") {
+    ///     Some(field) => field.offset,
+    ///     None => panic!("no such field"),
+    /// };
+    /// assert_eq!((WEIGHT, Queue::LAYOUT.field("wait")), (8, None));
+    /// # let _ = |queue: Queue| (queue.running, queue.weight);
+    /// ```
     pub const fn field(&self, name: &str) -> Option<LayoutField<'a>> {
         match self.index_of(name) {
             Some(at) => Some(self.fields[at]),
@@ -181,172 +323,18 @@ impl<'a> Layout<'a> {
         None
     }
 
-    /// What changed from `before` to this map; printed with [`Display`](fmt::Display).
+    /// What changed from `before` to this map; printed with [`Display`](core::fmt::Display).
+    ///
+    /// ```
+    /// # use corelocal::cacheline_struct;
+    /// mod v1 { corelocal::cacheline_struct! { pub struct Queue { pub running: u32, pub weight: u64 } } }
+    /// mod v2 { corelocal::cacheline_struct! { pub struct Queue { pub weight: u64, pub running: u32 } } }
+    /// let diff = v2::Queue::LAYOUT.diff(&v1::Queue::LAYOUT).to_string();
+    /// assert!(diff.contains("weight") && diff.contains("running"), "{diff}");
+    /// # let _ = |a: v1::Queue, b: v2::Queue| (a.running, a.weight, b.running, b.weight);
+    /// ```
     pub const fn diff<'d>(&'d self, before: &'d Layout<'d>) -> Diff<'d> {
         Diff::new(before, self)
-    }
-}
-
-/// One field of a [`Layout`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct LayoutField<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Where it begins, in bytes from the struct's first.
-    pub offset: usize,
-    /// Its size in bytes.
-    pub size: usize,
-    /// Its alignment in bytes.
-    pub align: usize,
-    /// The group it belongs to.
-    pub group: Option<&'a str>,
-}
-
-impl<'a> LayoutField<'a> {
-    /// A field that belongs to no group.
-    pub const fn new(name: &'a str, offset: usize, size: usize, align: usize) -> Self {
-        Self { name, offset, size, align, group: None }
-    }
-
-    /// The same field as a member of `group`.
-    #[must_use]
-    pub const fn in_group(mut self, group: &'a str) -> Self {
-        self.group = Some(group);
-        self
-    }
-
-    /// Where it ends: the byte after its last.
-    pub const fn end(&self) -> usize {
-        self.offset.saturating_add(self.size)
-    }
-
-    const fn is_in(&self, group: &str) -> bool {
-        match self.group {
-            Some(own) => same(own, group),
-            None => false,
-        }
-    }
-}
-
-/// A named set of fields that are used together, and what is promised about where they lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Group<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The promises.
-    pub rules: &'a [Rule<'a>],
-}
-
-impl<'a> Group<'a> {
-    /// A group; its members are the fields that name it.
-    pub const fn new(name: &'a str, rules: &'a [Rule<'a>]) -> Self {
-        Self { name, rules }
-    }
-}
-
-/// A promise about a [`Group`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Rule<'a> {
-    /// So many lines hold its members.
-    Lines(Limit),
-    /// So many bytes lie between its first member's first and its last member's last.
-    Bytes(Limit),
-    /// It begins on a line.
-    Aligned,
-    /// It begins on a line where lines have this many bytes.
-    AlignedIf(usize),
-    /// Its lines hold no other field, and nothing that lies beside the struct.
-    Exclusive,
-    /// It shares no line with that group.
-    Apart(&'a str),
-    /// These fields are members.
-    Holds(&'a [&'a str]),
-    /// Its members lie between the first byte of the one field and the last of the other.
-    Within(&'a str, &'a str),
-}
-
-/// How many of something there may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Limit {
-    /// No more than this.
-    AtMost(usize),
-    /// Neither more nor less.
-    Exactly(usize),
-}
-
-impl Limit {
-    /// The number.
-    pub const fn number(self) -> usize {
-        match self {
-            Self::AtMost(number) | Self::Exactly(number) => number,
-        }
-    }
-
-    const fn allows(self, found: usize) -> bool {
-        match self {
-            Self::AtMost(number) => found <= number,
-            Self::Exactly(number) => found == number,
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AtMost(number) => write!(f, "<= {number}"),
-            Self::Exactly(number) => write!(f, "== {number}"),
-        }
-    }
-}
-
-/// An operation: the fields that it touches, and on how many lines they may lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Access<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// What it touches.
-    pub touches: &'a [Touch<'a>],
-    /// The promise; an operation can also be there for others to count its lines.
-    pub lines: Option<Limit>,
-}
-
-impl<'a> Access<'a> {
-    /// An operation that touches these fields.
-    pub const fn new(name: &'a str, touches: &'a [Touch<'a>]) -> Self {
-        Self { name, touches, lines: None }
-    }
-
-    /// The same operation with a promise.
-    #[must_use]
-    pub const fn in_lines(mut self, limit: Limit) -> Self {
-        self.lines = Some(limit);
-        self
-    }
-}
-
-/// A field that an operation touches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Touch<'a> {
-    /// The field's name.
-    pub field: &'a str,
-    /// Whether the operation writes it (`mut` in the macros); it may also read it.
-    pub written: bool,
-}
-
-impl<'a> Touch<'a> {
-    /// A field that is read.
-    pub const fn read(field: &'a str) -> Self {
-        Self { field, written: false }
-    }
-
-    /// A field that is written.
-    pub const fn write(field: &'a str) -> Self {
-        Self { field, written: true }
     }
 }
 

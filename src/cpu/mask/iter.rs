@@ -2,6 +2,15 @@ use super::{BITS, CpuId, CpuMask, cpu_at};
 use core::iter::FusedIterator;
 
 /// The CPUs of a [`CpuMask`] in ascending order.
+///
+/// ```
+/// # use corelocal::{CpuId, CpuMask};
+/// let node: CpuMask = "1,4-5".parse()?;
+/// let mut cpus = node.iter();
+/// assert_eq!(cpus.next(), Some(CpuId::new(1)));     // the first one leads,
+/// assert!(cpus.map(CpuId::get).eq([4, 5]));         // the others follow
+/// # Ok::<(), corelocal::cpu::ParseCpuListError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "iterators do nothing unless consumed"]
 pub struct Iter<'a> {
@@ -41,6 +50,14 @@ impl Iterator for Iter<'_> {
 impl FusedIterator for Iter<'_> {}
 
 /// The CPUs of a [`CpuMask`] in ascending order, with the set itself.
+///
+/// ```
+/// # use corelocal::{CpuId, CpuMask};
+/// fn others(allowed: CpuMask, this: CpuId) -> impl Iterator<Item = CpuId> {
+///     allowed.into_iter().filter(move |&cpu| cpu != this) // the set goes along
+/// }
+/// assert!(others(CpuMask::first_cpus(3), CpuId::new(1)).map(CpuId::get).eq([0, 2]));
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "iterators do nothing unless consumed"]
 pub struct IntoIter {

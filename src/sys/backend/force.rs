@@ -10,6 +10,15 @@ use std::ffi::OsStr;
 pub(crate) const VARIABLE: &str = "CORELOCAL_TEST_BACKEND";
 
 /// Why a process did not get the backend that was asked for.
+///
+/// ```
+/// use corelocal::testing::{ForceError, force_backend};
+/// use corelocal::{Backend, backend};
+///
+/// let now = backend(); // it is fixed now
+/// let late = force_backend(Backend::Thread);
+/// assert_eq!(late, Err(ForceError::Fixed { backend: now })); // ask in `main`, before any object
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ForceError {

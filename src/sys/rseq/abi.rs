@@ -209,14 +209,14 @@ fn judge(libc_size: u32, kernel_size: u32, align: u32) -> Fields {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn auxiliary(entry: u64) -> u64 {
     // SAFETY:
     // - the call reads a table that the kernel gave the process; an unknown entry is 0.
     unsafe { libc::getauxval(entry as libc::c_ulong) as u64 }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn auxiliary(_entry: u64) -> u64 {
     0
 }

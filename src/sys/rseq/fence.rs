@@ -62,7 +62,7 @@ pub fn fence_cpu(cpu: CpuId) -> Result<(), NoFence> {
         return Err(NoFence);
     }
     let index = i32::try_from(cpu.get()).map_err(|_| NoFence)?;
-    if membarrier(FENCE, FLAG_CPU, index) { Ok(()) } else { Err(NoFence) }
+    barrier(FLAG_CPU, index)
 }
 
 /// [`fence_cpu`] for every CPU: about 17 us where it was measured, with a busy neighbour.
@@ -74,7 +74,16 @@ pub fn fence_all() -> Result<(), NoFence> {
     if !can_fence() {
         return Err(NoFence);
     }
-    if membarrier(FENCE, 0, 0) { Ok(()) } else { Err(NoFence) }
+    barrier(0, 0)
+}
+
+fn barrier(flags: u32, cpu: i32) -> Result<(), NoFence> {
+    #[cfg(corelocal_tsan)]
+    super::annotate::before_fence();
+    let done = membarrier(FENCE, flags, cpu);
+    #[cfg(corelocal_tsan)]
+    super::annotate::after_fence();
+    if done { Ok(()) } else { Err(NoFence) }
 }
 
 // The kernel's numbers (linux/membarrier.h): libc lacks the flag.
@@ -82,14 +91,14 @@ const FENCE: i32 = 1 << 7;
 const REGISTER: i32 = 1 << 8;
 const FLAG_CPU: u32 = 1;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn membarrier(command: i32, flags: u32, cpu: i32) -> bool {
     // SAFETY:
     // - the call takes three numbers and touches no memory of ours.
     unsafe { libc::syscall(libc::SYS_membarrier, command, flags, cpu) == 0 }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn membarrier(_command: i32, _flags: u32, _cpu: i32) -> bool {
     false
 }

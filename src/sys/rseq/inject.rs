@@ -85,6 +85,17 @@ mod seam {
     /// The section makes no system call: at the point it counts a private word down. What
     /// disturbs it comes from outside, from a thread that [`with`](crate::testing::with)
     /// starts for as long as it runs.
+    ///
+    /// ```
+    /// use corelocal::testing::{self, Config, Disturbance};
+    /// use corelocal::{PerCpu, PerCpuCell};
+    ///
+    /// let hits = PerCpu::<PerCpuCell<u64>>::zeroed();
+    /// for what in [Disturbance::Delay(100), Disturbance::Signal, Disturbance::Migrate] {
+    ///     testing::with(Config::new().at(7, what), || hits.add(1));
+    /// }
+    /// assert_eq!(hits.sum(), 3); // whatever happens before the commit
+    /// ```
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub enum Disturbance {
         /// The thread waits for so many turns of a loop, a nanosecond or two each; at most

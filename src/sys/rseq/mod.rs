@@ -27,6 +27,7 @@
 //! | `inject` | places in a section where a test can hold it up |
 //! | `strike` | who disturbs it there |
 //! | `verify` | provoke aborts, and count them |
+//! | `annotate` | what sections order, told to the thread sanitizer (`--cfg corelocal_tsan`) |
 //! | `register` | areas of the crate's own, where libc registers none (feature `register`) |
 //!
 //! # What holds in an `Rseq` process
@@ -66,6 +67,8 @@
 //!   sets without an allocation.
 
 mod abi;
+#[cfg(corelocal_tsan)]
+mod annotate;
 mod atomic;
 mod contract;
 mod fence;
@@ -143,6 +146,8 @@ mod arch;
 mod arch;
 
 pub use abi::{Fields, Hot, HotWords, fields, thread_area};
+#[cfg(corelocal_tsan)]
+pub(crate) use annotate::acquire;
 pub use arch::Sections;
 pub use atomic::{Atomic, try_lock, unlock};
 pub use contract::{

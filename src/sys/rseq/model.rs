@@ -42,12 +42,11 @@ impl Machine {
     ///
     /// If there is no such CPU.
     pub fn fence_cpu(&self, cpu: u32) {
-        // [E24]: the kernel's barrier is a full one on both sides: whoever changed a guard before
-        // it sees every section that saw the old value.
+        // [E24, E52]: the kernel's barrier is a full one, for the caller too. One fence is that: between
+        // it and another behind the lock nothing would lie but the lock, and with sections it is the
+        // lock that orders, both ways, since their steps hold it.
         fence(Ordering::SeqCst);
         *self.cpus[cpu as usize].lock().unwrap() = 0;
-        // [E24]: as above.
-        fence(Ordering::SeqCst);
     }
 
     /// [`fence_cpu`](Self::fence_cpu) for every CPU.

@@ -7,6 +7,8 @@
 #![allow(unsafe_code, reason = "passes the callers' obligations on")]
 
 use super::super::{cpu_hint, cpus, thread_hash};
+#[cfg(corelocal_tsan)]
+use super::annotate;
 use super::arch::Sections;
 use super::{Anchor, Anchored, Atomic, Contract, Copied, Form, Hot, Int, Outcome, Pushed, Ring};
 use super::{Stack, Stride, Word, Words, register};
@@ -40,6 +42,12 @@ pub fn detours() -> Detours {
 /// One operation with its operands.
 trait Op: Copy {
     type Out;
+    /// What it commits to.
+    #[cfg(corelocal_tsan)]
+    type Target: annotate::Target;
+
+    #[cfg(corelocal_tsan)]
+    fn target(self) -> Self::Target;
 
     /// # Safety
     ///
@@ -214,13 +222,31 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
     }
 }
 
+/// One section.
+///
+/// # Safety
+///
+/// See [`Contract`].
+#[cfg(corelocal_tsan)]
+unsafe fn section<S: Stride, O: Op, F: Form>(op: O, hot: Hot, form: F) -> Outcome<O::Out> {
+    annotate::before::<S, _, F>(op.target(), form, hot.limit);
+    // SAFETY:
+    // - the caller's obligations are the same.
+    let outcome = unsafe { bare_section::<S, O, F>(op, hot, form) };
+    annotate::after::<S, _, F, _>(op.target(), &outcome);
+    outcome
+}
+
+#[cfg(not(corelocal_tsan))]
+use bare_section as section;
+
 /// One section, held up if a test asks for it.
 ///
 /// # Safety
 ///
 /// See [`Contract`].
 #[inline(always)]
-unsafe fn section<S: Stride, O: Op, F: Form>(op: O, hot: Hot, form: F) -> Outcome<O::Out> {
+unsafe fn bare_section<S: Stride, O: Op, F: Form>(op: O, hot: Hot, form: F) -> Outcome<O::Out> {
     let sections = Sections::new(hot);
     #[cfg(feature = "testing")]
     if let Some(points) = super::inject::armed() {
@@ -237,14 +263,21 @@ unsafe fn section<S: Stride, O: Op, F: Form>(op: O, hot: Hot, form: F) -> Outcom
 macro_rules! entry {
     ($Trait:ident: $(
         $name:ident, $Op:ident<$($W:ident: $bound:path)?>, $(const $OP:ident,)?
-        ($($operand:ident: $type:ty),*) -> $out:ty;
+        ($first:ident: $Target:ty $(, $operand:ident: $type:ty)*) -> $out:ty;
     )*) => {
         $(
             #[derive(Clone, Copy)]
-            struct $Op<$($W: $bound,)? $(const $OP: u32)?> { $($operand: $type),* }
+            struct $Op<$($W: $bound,)? $(const $OP: u32)?> { $first: $Target $(, $operand: $type)* }
 
             impl<$($W: $bound,)? $(const $OP: u32)?> Op for $Op<$($W,)? $($OP)?> {
                 type Out = $out;
+                #[cfg(corelocal_tsan)]
+                type Target = $Target;
+
+                #[cfg(corelocal_tsan)]
+                fn target(self) -> $Target {
+                    self.$first
+                }
 
                 #[inline(always)]
                 unsafe fn attempt<S: Stride, C: Contract, F: Form>(
@@ -254,7 +287,7 @@ macro_rules! entry {
                 ) -> Outcome<$out> {
                     // SAFETY:
                     // - the caller's obligations are the same.
-                    unsafe { on.$name::<S, $($W,)? F, $($OP)?>($(self.$operand,)* form) }
+                    unsafe { on.$name::<S, $($W,)? F, $($OP)?>(self.$first, $(self.$operand,)* form) }
                 }
             }
         )*
@@ -264,10 +297,11 @@ macro_rules! entry {
                 #[inline(always)]
                 unsafe fn $name<S: Stride, $($W: $bound,)? F: Form, $(const $OP: u32)?>(
                     self,
+                    $first: $Target,
                     $($operand: $type,)*
                     form: F,
                 ) -> Outcome<$out> {
-                    let op = $Op::<$($W,)? $($OP)?> { $($operand),* };
+                    let op = $Op::<$($W,)? $($OP)?> { $first $(, $operand)* };
                     // SAFETY:
                     // - the caller's obligations are the same.
                     unsafe { self.run::<S, _, F>(op, form) }

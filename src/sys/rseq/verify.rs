@@ -14,6 +14,14 @@ use core::fmt;
 use std::time::{Duration, Instant};
 
 /// What [`verify`] saw.
+///
+/// ```no_run
+/// use corelocal::sys::{Verified, verify};
+///
+/// let Verified { aborts, commits } = verify()?;
+/// println!("{aborts} sections were cut off, and none of {commits} was lost");
+/// # Ok::<(), corelocal::sys::Unverified>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verified {
     /// Sections that the kernel cut off.
@@ -23,6 +31,16 @@ pub struct Verified {
 }
 
 /// Sections do not work here, and must not be used.
+///
+/// ```no_run
+/// use corelocal::sys::{Unverified, verify};
+///
+/// match verify() {
+///     Ok(_) | Err(Unverified::NoSections) => {} // on, or the backend is another one anyway
+///     Err(Unverified::NoAbort { .. }) => eprintln!("try again: a busy machine, perhaps"),
+///     Err(error) => panic!("this kernel loses updates: {error}"),
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unverified {
@@ -96,11 +114,23 @@ struct Trial {
 
 /// Runs sections against each other until some were cut off, on two threads of its own.
 ///
-/// Takes some milliseconds as a rule, two seconds at most.
+/// On AArch64 a process has sections only if this succeeded before its first object (some kernels
+/// do not cut them off); on x86-64 it is a check. Takes some milliseconds as a rule, two seconds at
+/// most.
 ///
 /// # Errors
 ///
 /// [`Unverified`] says what is wrong.
+///
+/// ```no_run
+/// use corelocal::{backend, sys::verify};
+///
+/// // First thing in `main`.
+/// if let Err(error) = verify() {
+///     eprintln!("without sections: {error}");
+/// }
+/// println!("{}: {}", backend(), backend().reason());
+/// ```
 pub fn verify() -> Result<Verified, Unverified> {
     let hot = Hot::load().or_else(|| Hot::find(cpus())).ok_or(Unverified::NoSections)?;
     let words = (hot.limit as usize + 1) * (Line::BYTES / size_of::<usize>());

@@ -14,6 +14,19 @@ mod sealed {
 /// raw pointer.
 ///
 /// Sealed: the operations are written once for each width.
+///
+/// ```
+/// use corelocal::percpu::{PerCpuCell, Word};
+/// use corelocal::{Lane, PerCpuRef};
+///
+/// /// Remembers what this CPU did last, whatever that is called.
+/// fn note<W: Word>(last: PerCpuRef<'_, PerCpuCell<W>>, now: W) -> (Lane, W) {
+///     last.swap(now)
+/// }
+/// let last = corelocal::PerCpu::new(|_| PerCpuCell::new(0_u8));
+/// let (lane, before) = note(last.as_ref(), 7);
+/// assert_eq!((before, last.lane(lane).unwrap().load()), (0, 7));
+/// ```
 pub trait Word: Copy + PartialEq + sealed::Sealed {
     /// As what the rest of the program sees it.
     #[doc(hidden)]

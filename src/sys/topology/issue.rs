@@ -7,6 +7,15 @@ use std::path::{Path, PathBuf};
 
 /// Something in the description of the machine that was not as it should be, and
 /// was made up for. Never a reason to stop.
+///
+/// ```
+/// use corelocal::Topology;
+///
+/// // A container that shows nothing of the machine.
+/// let machine = Topology::from_root("/no/such/directory");
+/// let notes: Vec<String> = machine.issues().map(|issue| issue.to_string()).collect();
+/// assert!(!notes.is_empty() && !machine.possible().is_empty()); // made up for
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TopologyIssue {
     path: PathBuf,
@@ -14,6 +23,15 @@ pub struct TopologyIssue {
 }
 
 /// What was not as it should be, and what is done instead.
+///
+/// ```
+/// use corelocal::Topology;
+/// use corelocal::sys::topology::TopologyIssueKind;
+///
+/// let machine = Topology::from_root("/no/such/directory");
+/// let missing = machine.issues().filter(|issue| issue.kind() == TopologyIssueKind::Missing);
+/// assert!(missing.count() > 0); // as opposed to files that are there and broken
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TopologyIssueKind {
@@ -61,11 +79,30 @@ impl TopologyIssue {
     }
 
     /// The file or directory it is about; the root where it is about no one file.
+    ///
+    /// ```
+    /// use corelocal::Topology;
+    ///
+    /// let machine = Topology::from_root("/no/such/directory");
+    /// assert!(machine.issues().all(|issue| issue.path().starts_with("/no/such/directory")));
+    /// ```
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What was not as it should be.
+    ///
+    /// ```
+    /// use corelocal::Topology;
+    /// use corelocal::sys::topology::TopologyIssueKind;
+    ///
+    /// // Only what somebody can mend is worth a warning.
+    /// let broken = Topology::current().issues().filter(|issue| {
+    ///     matches!(issue.kind(), TopologyIssueKind::Malformed(_) | TopologyIssueKind::NotANumber)
+    /// });
+    /// broken.for_each(|issue| eprintln!("warning: {issue}"));
+    /// # assert!(Topology::from_root("/no/such/directory").issues().all(|i| i.kind() != TopologyIssueKind::NotANumber));
+    /// ```
     pub fn kind(&self) -> TopologyIssueKind {
         self.kind
     }

@@ -69,6 +69,13 @@ impl Topology {
     /// [`allowed`](Self::allowed) is that of the thread which called first;
     /// `from_root("/")` reads afresh. No lock is taken: threads that race read twice
     /// and agree on one, and a forked child can call it at any time.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current(); // read once
+    /// assert!(std::ptr::eq(machine, Topology::current()));
+    /// println!("{} CPUs run, {} lanes", machine.online().len(), machine.cpus());
+    /// ```
     #[cfg(not(corelocal_loom))]
     pub fn current() -> &'static Self {
         if let Some(fake) = seam::topology() {
@@ -91,6 +98,19 @@ impl Topology {
     /// What is not in files (the CPUs this thread may run on, its present CPU) is
     /// asked of the system. Nodes, caches and cores are read at the first question
     /// about them: `root` has to be there until then.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// # let root = std::env::temp_dir().join(format!("corelocal-from-root-{}", std::process::id()));
+    /// // Another machine's files, for a test or a tool.
+    /// let directory = root.join("sys/devices/system/cpu");
+    /// std::fs::create_dir_all(&directory)?;
+    /// std::fs::write(directory.join("possible"), "0-127\n")?;
+    /// let machine = Topology::from_root(&root);
+    /// assert_eq!((machine.possible().len(), machine.cpus() >= 128), (128, true));
+    /// # std::fs::remove_dir_all(&root)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn from_root(root: impl AsRef<Path>) -> Self {
         let words = seam::affinity().unwrap_or_else(affinity::allowed_words);
         let thread = Thread { allowed: words.map(mask_of), present: current::cpu_hint() };
@@ -132,12 +152,28 @@ impl Topology {
     /// first of these that says something: the list of present CPUs, the CPUs'
     /// directories, the list of online CPUs, the C library's count (for `/` only), the
     /// allowed CPUs, the present CPU, CPU 0.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// // What is made once and has to last: a CPU may come on line later.
+    /// let names: Vec<String> = machine.possible().iter().map(|cpu| format!("worker-{cpu}")).collect();
+    /// assert!(!names.is_empty());
+    /// ```
     pub fn possible(&self) -> &CpuMask {
         &self.possible
     }
 
     /// The CPUs that ran when this was read; all possible ones where the list is
     /// missing, empty or malformed.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// // Read afresh: CPUs go off line and come back.
+    /// let now = Topology::from_root("/");
+    /// println!("{} of {} CPUs run", now.online().len(), now.possible().len());
+    /// assert!(!now.online().is_empty());
+    /// ```
     pub fn online(&self) -> &CpuMask {
         &self.online
     }
@@ -145,6 +181,13 @@ impl Topology {
     /// The CPUs that the reading thread might run on (`taskset`, a container's
     /// cpuset); the online ones where the system refuses to say, and
     /// [`issues`](Self::issues) tells that it did.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// // How many threads make sense here: in a container, not as many as the machine has CPUs.
+    /// let workers = Topology::current().allowed().len();
+    /// assert!(workers >= 1);
+    /// ```
     pub fn allowed(&self) -> &CpuMask {
         &self.allowed
     }
@@ -154,81 +197,29 @@ impl Topology {
     /// The largest of the highest possible id, the highest allowed id and the id of
     /// the CPU this was read on, each + 1; at least 1, at most
     /// [`MAX_CPUS`](crate::sys::MAX_CPUS). It stays for this value's life.
+    ///
+    /// ```
+    /// # use corelocal::{Area, Topology};
+    /// let machine = Topology::current();
+    /// assert!(machine.possible().id_bound() <= machine.cpus() as usize);
+    /// assert_eq!(machine.cpus() as usize + 1, Area::global().lanes()); // and the spill lane
+    /// ```
     pub fn cpus(&self) -> u32 {
         self.cpus
     }
 
-    /// The memory nodes' ids, ascending; they can have gaps. Only node 0 where the
-    /// system does not know nodes.
-    pub fn nodes(&self) -> Vec<u32> {
-        let nodes = self.read_nodes();
-        if nodes.known() { nodes.ids().collect() } else { vec![0] }
-    }
-
-    /// Whether there are nodes to choose from; unlike the length of [`Topology::nodes`], without
-    /// asking the heap.
-    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
-    pub(crate) fn has_nodes(&self) -> bool {
-        self.read_nodes().ids().nth(1).is_some()
-    }
-
-    /// The CPUs of a node, none for a node of memory only; `None` if there is no
-    /// such node.
-    pub fn node_cpus(&self, node: u32) -> Option<&CpuMask> {
-        let nodes = self.read_nodes();
-        if nodes.known() { nodes.cpus(node) } else { (node == 0).then_some(&self.possible) }
-    }
-
-    /// The node that `cpu` belongs to; `None` if no node lists it, as for a CPU that
-    /// is possible but absent. Node 0 where the system does not know nodes.
-    pub fn node_of(&self, cpu: CpuId) -> Option<u32> {
-        let nodes = self.read_nodes();
-        if nodes.known() { nodes.of(cpu) } else { self.possible.contains(cpu).then_some(0) }
-    }
-
-    /// The node that memory for `cpu` should come from: its own, or if that has no
-    /// memory the nearest that has (the lowest-numbered, where distances are not
-    /// known). `None` as for [`node_of`](Self::node_of), and where no node has memory.
-    pub fn memory_node_of(&self, cpu: CpuId) -> Option<u32> {
-        let nodes = self.read_nodes();
-        if nodes.known() { nodes.memory_of(cpu) } else { self.node_of(cpu) }
-    }
-
-    /// The CPUs that share `cpu`'s last-level cache; `None` where the system does not
-    /// say, or has no such CPU at present.
-    pub fn llc_of(&self, cpu: CpuId) -> Option<&CacheDomain> {
-        self.read_caches().of(cpu)
-    }
-
-    /// All last-level caches; empty where the system does not say.
-    pub fn llc_domains(&self) -> &[CacheDomain] {
-        &self.read_caches().domains
-    }
-
-    /// The size in bytes of this machine's cache lines, the largest of those that its caches have;
-    /// `None` where the system does not say.
-    ///
-    /// One CPU of each last-level cache is asked. Compare it with what the build assumes by
-    /// [`LineWarning::for_line`](../../cacheline/struct.LineWarning.html#method.for_line).
-    pub fn cache_line(&self) -> Option<usize> {
-        self.read_caches().line
-    }
-
-    /// The physical core of `cpu`; `None` where the system does not say, or has no
-    /// such CPU at present.
-    pub fn core_of(&self, cpu: CpuId) -> Option<CoreKey> {
-        self.read_cores().of(cpu)
-    }
-
-    /// The CPUs of `cpu`'s physical core, itself among them; `None` as for
-    /// [`core_of`](Self::core_of).
-    pub fn smt_siblings(&self, cpu: CpuId) -> Option<CpuMask> {
-        let cores = self.read_cores();
-        Some(cores.cpus(cores.of(cpu)?))
-    }
-
     /// What was missing or malformed in what was read so far. Nodes, caches and
     /// cores are read at the first question about them.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::from_root("/no/such/directory");
+    /// machine.nodes(); // nodes, caches and cores are read, and complained of, at the first question
+    /// for issue in machine.issues() {
+    ///     println!("note: {issue}");
+    /// }
+    /// assert!(machine.issues().count() > 0);
+    /// ```
     pub fn issues(&self) -> impl Iterator<Item = &TopologyIssue> {
         let nodes = self.nodes.get().into_iter().flat_map(|nodes| &nodes.issues);
         let caches = self.caches.get().into_iter().flat_map(|caches| &caches.issues);

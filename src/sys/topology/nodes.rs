@@ -1,5 +1,6 @@
 //! Memory nodes: which CPUs they have, and where a CPU's memory comes from.
 
+use super::Topology;
 use super::files::Files;
 use super::issue::{TopologyIssue, TopologyIssueKind};
 use crate::cpu::{CpuId, CpuMask};
@@ -9,6 +10,83 @@ const DIRECTORY: &str = "sys/devices/system/node";
 
 /// The most nodes that Linux can be built for.
 const MAX_NODES: usize = 1024;
+
+/// Which nodes there are, and where a CPU belongs.
+impl Topology {
+    /// The memory nodes' ids, ascending; they can have gaps. Only node 0 where the
+    /// system does not know nodes.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// for node in machine.nodes() {
+    ///     println!("node {node}: CPUs {:?}", machine.node_cpus(node).map(|cpus| cpus.to_string()));
+    /// }
+    /// assert!(machine.nodes().is_sorted());
+    /// ```
+    pub fn nodes(&self) -> Vec<u32> {
+        let nodes = self.read_nodes();
+        if nodes.known() { nodes.ids().collect() } else { vec![0] }
+    }
+
+    /// Whether there are nodes to choose from; unlike the length of [`Topology::nodes`], without
+    /// asking the heap.
+    #[cfg_attr(corelocal_loom, allow(dead_code, reason = "a model has no placement"))]
+    pub(crate) fn has_nodes(&self) -> bool {
+        self.read_nodes().ids().nth(1).is_some()
+    }
+
+    /// The CPUs of a node, none for a node of memory only; `None` if there is no
+    /// such node.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// // Nodes of memory only have no CPUs to start threads on.
+    /// let with_cpus = machine.nodes().into_iter().filter(|node| {
+    ///     machine.node_cpus(*node).is_some_and(|cpus| !cpus.is_empty())
+    /// });
+    /// assert!(with_cpus.count() <= machine.nodes().len());
+    /// assert_eq!(machine.node_cpus(u32::MAX), None);
+    /// ```
+    pub fn node_cpus(&self, node: u32) -> Option<&CpuMask> {
+        let nodes = self.read_nodes();
+        if nodes.known() { nodes.cpus(node) } else { (node == 0).then_some(&self.possible) }
+    }
+
+    /// The node that `cpu` belongs to; `None` if no node lists it, as for a CPU that
+    /// is possible but absent. Node 0 where the system does not know nodes.
+    ///
+    /// ```
+    /// # use corelocal::{CpuId, Topology};
+    /// let machine = Topology::current();
+    /// if let Some(node) = CpuId::current().and_then(|cpu| machine.node_of(cpu)) {
+    ///     println!("this thread is on node {node}");
+    ///     assert!(machine.nodes().contains(&node));
+    /// }
+    /// ```
+    pub fn node_of(&self, cpu: CpuId) -> Option<u32> {
+        let nodes = self.read_nodes();
+        if nodes.known() { nodes.of(cpu) } else { self.possible.contains(cpu).then_some(0) }
+    }
+
+    /// The node that memory for `cpu` should come from: its own, or if that has no
+    /// memory the nearest that has (the lowest-numbered, where distances are not
+    /// known). `None` as for [`node_of`](Self::node_of), and where no node has memory.
+    ///
+    /// ```
+    /// # use corelocal::Topology;
+    /// let machine = Topology::current();
+    /// for cpu in machine.possible() {
+    ///     let home = machine.memory_node_of(cpu);
+    ///     assert!(home.is_none_or(|node| machine.nodes().contains(&node))); // where its memory should lie
+    /// }
+    /// ```
+    pub fn memory_node_of(&self, cpu: CpuId) -> Option<u32> {
+        let nodes = self.read_nodes();
+        if nodes.known() { nodes.memory_of(cpu) } else { self.node_of(cpu) }
+    }
+}
 
 /// What the node directory said.
 pub(super) struct Nodes {

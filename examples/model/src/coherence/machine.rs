@@ -48,7 +48,7 @@ pub enum MachineError {
         /// CPUs of a core.
         threads: usize,
     },
-    /// More than [`CoreSet::LIMIT`] cores, or more CPUs than can be counted.
+    /// More than [`CoreSet::LIMIT`] cores, or more than [`Machine::MOST_THREADS`] CPUs of a core.
     TooMany {
         /// Sockets.
         sockets: usize,
@@ -66,7 +66,12 @@ impl fmt::Display for MachineError {
         write!(f, "{sockets} sockets of {cores} cores of {threads} threads: ")?;
         match self {
             Self::Zero { .. } => f.write_str("all three must be at least 1"),
-            Self::TooMany { .. } => write!(f, "at most {} cores in all", CoreSet::LIMIT),
+            Self::TooMany { .. } => write!(
+                f,
+                "at most {} cores in all, of {} threads",
+                CoreSet::LIMIT,
+                Machine::MOST_THREADS
+            ),
         }
     }
 }
@@ -74,11 +79,15 @@ impl fmt::Display for MachineError {
 impl std::error::Error for MachineError {}
 
 impl Machine {
+    /// The most CPUs of a core: far more than any has, and few enough for a table of all CPUs.
+    pub const MOST_THREADS: usize = 64;
+
     /// A machine of `sockets` sockets with `cores` cores each, each with `threads` CPUs.
     ///
     /// # Errors
     ///
-    /// [`MachineError`] if a number is zero, or there are more than [`CoreSet::LIMIT`] cores.
+    /// [`MachineError`] if a number is zero, or there are more than [`CoreSet::LIMIT`] cores
+    /// or [`Machine::MOST_THREADS`] CPUs of each.
     pub fn new(
         sockets: usize,
         cores: usize,
@@ -89,7 +98,7 @@ impl Machine {
             return Err(MachineError::Zero { sockets, cores, threads });
         }
         let all = sockets.checked_mul(cores).filter(|&all| all <= CoreSet::LIMIT);
-        match all.and_then(|all| all.checked_mul(threads)) {
+        match all.filter(|_| threads <= Self::MOST_THREADS) {
             Some(_) => Ok(Self { sockets, cores, threads, numbering }),
             None => Err(MachineError::TooMany { sockets, cores, threads }),
         }
@@ -219,7 +228,8 @@ mod tests {
         assert!(new(1, 512, 2).is_ok());
         assert_eq!(
             new(2, 257, 2),
-            Err("2 sockets of 257 cores of 2 threads: at most 512 cores in all".into())
+            Err("2 sockets of 257 cores of 2 threads: at most 512 cores in all, of 64 threads"
+                .into())
         );
         assert!(new(2, 2, usize::MAX).unwrap_err().contains("at most"));
         assert!(new(usize::MAX, 2, 1).unwrap_err().contains("at most"));

@@ -183,6 +183,10 @@ mod tests {
             ("hit -1", "\"-1\" is no number"),
             ("hit 1\nhit 1", "line 2: set a second time"),
             ("across 1000001", "line 1: 1000001 ns: at most 1000000"),
+            (
+                "threads 65",
+                "1 sockets of 4 cores of 65 threads: at most 512 cores in all, of 64 threads",
+            ),
             ("sockets 3\ncores 200", "3 sockets of 200 cores of 2 threads: at most 512"),
         ] {
             let error = Params::parse(text).unwrap_err().to_string();

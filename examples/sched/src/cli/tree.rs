@@ -1,6 +1,6 @@
 //! Arguments of `sched tree`, and what is wrong with them.
 
-use super::read;
+use super::{read, read_params};
 use crate::measure::machine::Machine;
 use crate::measure::{Config, Kernels, Memory};
 use crate::replay::{self, Here, Question};
@@ -9,7 +9,6 @@ use crate::tree::{Tree, TreeError, cgroup, listing};
 use clap::Args;
 use corelocal::Area;
 use model::Params as Caches;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -188,9 +187,8 @@ impl TreeArgs {
     pub fn replayed(&self, machine: &Machine) -> Result<Option<replay::Params>, String> {
         let params = match &self.replay {
             Some(path) => {
-                let said = |what: &dyn core::fmt::Display| format!("{}: {what}", path.display());
-                let text = fs::read_to_string(path).map_err(|error| said(&error))?;
-                replay::Params::parse(&text).map_err(|what| said(&what))?
+                let params = replay::Params::parse(&read_params(path)?);
+                params.map_err(|what| format!("{}: {what}", path.display()))?
             }
             None => {
                 let params = replay::Params::parse(replay::FIXED)?;
@@ -251,9 +249,7 @@ impl TreeArgs {
 
 /// A machine from a file's text, with the file's name before what is wrong with it.
 fn read_caches(path: &Path) -> Result<Caches, String> {
-    let said = |what: &dyn core::fmt::Display| format!("{}: {what}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| said(&error))?;
-    Caches::parse(&text).map_err(|error| said(&error))
+    Caches::parse(&read_params(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Whether so many layouts fit the memory that is there, before any of it is taken.

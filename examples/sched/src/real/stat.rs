@@ -2,7 +2,7 @@
 
 use super::place::Version;
 use crate::bandwidth::machine::Stat;
-use std::fs;
+use crate::tree::cgroup::read_short;
 use std::path::Path;
 
 /// Reads a group's `cpu.stat`.
@@ -13,8 +13,8 @@ use std::path::Path;
 pub fn read(version: Version, dir: &Path) -> Result<Stat, String> {
     let file = dir.join("cpu.stat");
     let said = |what: String| format!("{}: {what}", file.display());
-    let text = fs::read_to_string(&file).map_err(|error| said(error.to_string()))?;
-    parse(version, &text).map_err(said)
+    let text = read_short(&file).map_err(|error| said(error.to_string()))?;
+    parse(version, &String::from_utf8_lossy(&text)).map_err(said)
 }
 
 /// Reads the text of a `cpu.stat`; the usage is there in v2 only. Names that are not known are

@@ -14,6 +14,11 @@ const MOST_TICKS: u64 = 200_000_000;
 /// Groups times CPUs times events that are reckoned at most, for what is due: the same.
 const MOST_DUE: u128 = 20_000_000_000;
 
+/// Groups times CPUs, each a queue, that are simulated with few events, and as many more for each
+/// event: a short text takes no gigabytes.
+const FEW_QUEUES: u128 = 1 << 16;
+const QUEUES_AN_EVENT: u128 = 16;
+
 /// What is more than the model does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooMuch {
@@ -25,6 +30,15 @@ pub enum TooMuch {
         seconds: u64,
         /// CPUs.
         cpus: usize,
+    },
+    /// Groups times CPUs, for so many events.
+    Queues {
+        /// Groups.
+        groups: usize,
+        /// CPUs.
+        cpus: usize,
+        /// The most of both multiplied.
+        most: u128,
     },
     /// Groups times CPUs times events.
     Groups {
@@ -46,6 +60,11 @@ impl fmt::Display for TooMuch {
                 "{seconds} s of {cpus} CPUs are more than {} CPU seconds; give a part of it (`perf \
                  script --time`)",
                 MOST_TICKS / 1000
+            ),
+            Self::Queues { groups, cpus, most } => write!(
+                f,
+                "{groups} groups on {cpus} CPUs are more than {most} queues, which so many events may \
+                 have; give fewer groups (--groups)"
             ),
             Self::Groups { groups, cpus, events } => write!(
                 f,
@@ -136,7 +155,12 @@ pub fn compare(
         .map(|task| grouping.group(grouping.of(task.pid, &task.comm), &mut made))
         .collect();
     let groups = made.names.len();
-    if groups as u128 * *cpus as u128 * seen.len() as u128 > MOST_DUE {
+    let queues = groups as u128 * *cpus as u128;
+    let most = FEW_QUEUES + QUEUES_AN_EVENT * seen.len() as u128;
+    if queues > most {
+        return Err(TooMuch::Queues { groups, cpus: *cpus, most });
+    }
+    if queues * seen.len() as u128 > MOST_DUE {
         return Err(TooMuch::Groups { groups, cpus: *cpus, events: seen.len() });
     }
     let unused = grouping.unused(&made);
@@ -170,5 +194,28 @@ fn row(group: u32, name: &str, tasks: &[u32], world: &World, records: &[Record; 
         group: name.to_owned(),
         tasks: tasks.iter().filter(is_in).count(),
         figures: records.each_ref().map(|record| Figures::of(record.of_group(group, world))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorded::Recording;
+
+    #[test]
+    fn a_short_recording_of_many_groups_and_cpus_takes_gigabytes() {
+        let line = |at: usize| {
+            format!(
+                "g{at} {at} [{at}] {at}: sched_wakeup: comm=g{at} pid={at} prio=120 target_cpu={at}\n"
+            )
+        };
+        let text = |lines: usize| (1..=lines).map(line).collect::<String>();
+        let compared = |lines| {
+            let schedule = Schedule::of(&Recording::read(text(lines).as_bytes(), 1));
+            compare(&schedule, &Grouping::by_name(), CgroupMode::Concur).map(|all| all.groups.len())
+        };
+        assert_eq!(compared(100), Ok(100));
+        let most = FEW_QUEUES + 2000 * QUEUES_AN_EVENT;
+        assert_eq!(compared(2000), Err(TooMuch::Queues { groups: 2001, cpus: 2000, most }));
     }
 }

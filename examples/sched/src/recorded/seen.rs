@@ -273,7 +273,9 @@ impl<'a> Books<'a> {
     ) {
         let (from, to) = (self.fair(prev), self.fair(next));
         if let Some(since) = self.real_time[cpu].take() {
-            self.repairs.real_time_ns += place.0 - since;
+            // Of all CPUs together: what is said of centuries is no sum.
+            let ran = place.0 - since;
+            self.repairs.real_time_ns = self.repairs.real_time_ns.saturating_add(ran);
         }
         self.real_time[cpu] = (next.is_some() && to.is_none()).then_some(place.0);
         if self.running[cpu] != from {

@@ -1,11 +1,15 @@
 //! [`Params`]: what is replayed on which modelled machines, read from `replay.params`.
 
 use model::Params as Caches;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
 /// The parameters that the repository fixes.
 pub const FIXED: &str = include_str!("../../replay.params");
+
+/// The most microseconds, and times, of a setting: ten seconds, and far from what would overflow.
+const LONGEST: u64 = 10_000_000;
 
 /// In which order a slab hands out its objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,7 +121,7 @@ impl Params {
     /// One line that says which line is wrong, or what is missing.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut runs = Vec::new();
-        let mut settings: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut settings: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (at, line) in text.lines().enumerate() {
             let mut words = line.split('#').next().unwrap_or("").split_whitespace();
             let Some(key) = words.next() else { continue };
@@ -125,16 +129,11 @@ impl Params {
             let said = |what: String| format!("line {}: {what}", at + 1);
             if key == "run" {
                 runs.push((at + 1, values));
-            } else if settings.iter().any(|(known, _)| *known == key) {
+            } else if settings.insert(key, values).is_some() {
                 return Err(said(format!("{key} is set a second time")));
-            } else {
-                settings.push((key, values));
             }
         }
-        let mut take = |key: &str| {
-            let at = settings.iter().position(|(known, _)| *known == key);
-            at.map(|at| settings.swap_remove(at).1).ok_or(format!("{key} is not set"))
-        };
+        let mut take = |key: &str| settings.remove(key).ok_or_else(|| format!("{key} is not set"));
         let rules = Rules {
             seed: one(&take("seed")?)?,
             warm_up: one(&take("warm-up")?)?,
@@ -149,7 +148,7 @@ impl Params {
             moves: one(&take("moves")?)?,
         };
         let private = [take("l1")?, take("l2")?].map(|level| level.join(" "));
-        if let Some((key, _)) = settings.first() {
+        if let Some(key) = settings.keys().next() {
             return Err(format!("{key} is no setting"));
         }
         rules.check()?;
@@ -170,6 +169,9 @@ impl Rules {
             ("tick", self.tick),
             ("balances", u64::from(self.balances)),
         ];
+        if let Some((key, value)) = positive.iter().find(|(_, value)| *value > LONGEST) {
+            return Err(format!("{key} is {value}: at most {LONGEST}"));
+        }
         match positive.iter().find(|(_, value)| *value == 0) {
             Some((key, _)) => Err(format!("{key} is 0: at least 1")),
             None if !(1..=100).contains(&self.share) => Err("share is not in 1..=100".to_owned()),
@@ -243,6 +245,7 @@ mod tests {
             ("seed        1", "seed 1\nseed 1", "second time"),
             ("seed        1", "seed 1\nsalt 1", "salt is no setting"),
             ("tick        1000", "tick 0", "tick is 0"),
+            ("period      10000", "period 10000001", "period is 10000001: at most 10000000"),
             ("share       80", "share 101", "1..=100"),
         ] {
             let text = FIXED.replacen(from, to, 1);

@@ -1,6 +1,7 @@
 //! [`Params`]: what is modelled, read from `rt.params`.
 
 use model::coherence::{Latencies, Machine, Numbering};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -38,7 +39,7 @@ impl Params {
     /// One line that says which line is wrong, or what is missing.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut machines = Vec::new();
-        let mut settings: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut settings: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (at, line) in text.lines().enumerate() {
             let mut words = line.split('#').next().unwrap_or("").split_whitespace();
             let Some(key) = words.next() else { continue };
@@ -46,19 +47,14 @@ impl Params {
             let said = |what: String| format!("line {}: {what}", at + 1);
             if key == "machine" {
                 machines.push(machine(&values).map_err(said)?);
-            } else if settings.iter().any(|(known, _)| *known == key) {
+            } else if settings.insert(key, values).is_some() {
                 return Err(said(format!("{key} is set a second time")));
-            } else {
-                settings.push((key, values));
             }
         }
         if machines.is_empty() {
             return Err("there is no machine: give `machine CPUS SOCKETS CORES THREADS`".to_owned());
         }
-        let mut take = |key: &str| {
-            let at = settings.iter().position(|(known, _)| *known == key);
-            at.map(|at| settings.swap_remove(at).1).ok_or(format!("{key} is not set"))
-        };
+        let mut take = |key: &str| settings.remove(key).ok_or_else(|| format!("{key} is not set"));
         let params = Self {
             machines,
             latencies: Latencies {
@@ -75,8 +71,8 @@ impl Params {
             think: numbers(&take("think")?)?,
             timed_operations: one(&take("timed-operations")?)?,
         };
-        match settings.first() {
-            Some((key, _)) => Err(format!("{key} is no setting")),
+        match settings.keys().next() {
+            Some(key) => Err(format!("{key} is no setting")),
             None => params.checked(),
         }
     }

@@ -8,7 +8,7 @@ use super::listing::{positive, within};
 use super::{DEFAULT_PERIOD, Limits, MAX_GROUPS, SHARES, Tree, TreeError};
 use core::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -165,12 +165,21 @@ fn read_file<T>(
     parse: impl FnOnce(&[u8]) -> Result<T, String>,
 ) -> Result<Option<T>, CgroupError> {
     let path = dir.join(name);
-    let text = match fs::read(&path) {
+    let text = match read_short(&path) {
         Err(gone) if went_away(&gone) => return Ok(None),
         text => text.map_err(|error| CgroupError::Io(path.clone(), error))?,
     };
     let value = parse(text.trim_ascii()).map_err(|what| CgroupError::Malformed(path, what))?;
     Ok(Some(value))
+}
+
+/// The begin of a file: the directory may be anybody's, and the file without an end.
+pub(crate) fn read_short(path: &Path) -> io::Result<Vec<u8>> {
+    /// More than the kernel says in any of these files.
+    const LONGEST: u64 = 1 << 12;
+    let mut text = Vec::new();
+    fs::File::open(path)?.take(LONGEST).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// A cgroup that is removed answers so: not found before it is opened, no device afterwards.
@@ -249,6 +258,13 @@ mod tests {
                 ("/idle".into(), 3, None, 100_000),
             ]
         );
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_read_to_its_end() {
+        let root = fixture(&[("cpu.shares", "1024\n"), ("a/readme", "")]);
+        std::os::unix::fs::symlink("/dev/zero", root.path().join("a/cpu.shares")).unwrap();
+        assert!(matches!(read(root.path()), Err(CgroupError::Malformed(..))));
     }
 
     #[test]
