@@ -78,10 +78,12 @@ counted() {
         { add("aborts", "aborts, ") }
         { add("instructions cut off at", "instructions, ") }
         { add("emulated machines", "emulated machines") }
+        /^skipped: no counts/ { why = $0 }
         END {
             say("tests"); say("interleavings"); say("searches"); say("mutants killed"); say("mutants missed")
             say("mutants that change nothing"); say("fuzz executions"); say("cases"); say("operations")
             say("aborts"); say("instructions cut off at"); say("emulated machines")
+            if (why) printf "%s%s", said++ ? ", " : "", why
         }' "$1"
 }
 

@@ -15,6 +15,7 @@
 
 pub mod cases;
 pub mod cold;
+pub mod events;
 pub mod machine;
 pub mod paired;
 pub mod sample;

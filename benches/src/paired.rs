@@ -72,6 +72,8 @@ pub struct Outcome {
     pub rejected: u64,
     /// Nanoseconds an operation, round by round.
     pub samples: Vec<f64>,
+    /// How often each of [`events::names`](crate::events::names) comes in an operation; nothing where none is counted.
+    pub events: Vec<f64>,
 }
 
 /// Measures, and gives the text to print: Markdown, or JSON.
@@ -146,6 +148,7 @@ pub fn measure_and_tell(
         }
         tell(Step::Rounds(round));
     }
+    let events: Vec<_> = list.iter_mut().map(crate::Case::events).collect();
     let interval = |samples| stats::interval(samples).expect("`parse` saw to it");
     let base = |scene: &str| {
         let at = list.iter().position(|case| case.scene() == scene && case.peer() == baseline);
@@ -162,6 +165,7 @@ pub fn measure_and_tell(
             ratio: ratio.map(interval),
             rejected: case.rejected(),
             samples: ns[at].clone(),
+            events: events[at].clone(),
         }
     };
     list.iter().enumerate().map(outcome).collect()
@@ -217,7 +221,7 @@ impl Random {
 mod tests {
     use super::*;
     use crate::{Case, Sample};
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::rc::Rc;
     use std::time::Duration;
 
@@ -247,14 +251,14 @@ mod tests {
         let log = Rc::new(RefCell::new(Vec::new()));
         // `slow` takes three times what `base` takes, while the machine slows down all the time.
         let case = |peer, factor: u64| {
-            let log = Rc::clone(&log);
+            let (log, calls) = (Rc::clone(&log), Rc::new(Cell::new(0)));
             let make = move || {
-                let (log, mut calls) = (Rc::clone(&log), 0);
+                let (log, calls) = (Rc::clone(&log), Rc::clone(&calls));
                 Box::new(move |ops: u64| {
                     log.borrow_mut().push(peer);
-                    calls += 1;
-                    let elapsed = Duration::from_micros(1000 * ops * factor * calls);
-                    Sample { ops, elapsed, rejected: 0 }
+                    calls.set(calls.get() + 1);
+                    let elapsed = Duration::from_micros(1000 * ops * factor * calls.get());
+                    Sample { ops, elapsed, ..Sample::default() }
                 }) as crate::sample::Body
             };
             Case::new("scene", peer, make)
@@ -271,9 +275,12 @@ mod tests {
         let (own, than) = (("scene".into(), "slow"), ("scene".into(), "base"));
         let reached = reached(vec![Goal { own, than, most: 2.0 }], &outcomes);
         assert_eq!(reached[0].1, Interval { median: 3.0, lo: 3.0, hi: 3.0 });
+        // A piece that warms up, and one that counts.
         let log = log.borrow();
-        let firsts: Vec<_> = log[log.len() - 40..].chunks(2).map(|round| round[0]).collect();
-        assert!(firsts.contains(&"base") && firsts.contains(&"slow"), "{firsts:?}");
-        assert!(log[log.len() - 40..].chunks(2).all(|round| round[0] != round[1]));
+        let rounds: Vec<_> = log[log.len() - 80..].chunks(4).collect();
+        let of = |first| move |round: &&[&str]| round[..2] == [first; 2] && round[2] != first;
+        let firsts = ["base", "slow"].map(|first| rounds.iter().filter(|r| of(first)(r)).count());
+        assert!(firsts[0] > 0 && firsts[1] > 0 && firsts[0] + firsts[1] == 20, "{log:?}");
+        assert!(rounds.iter().all(|round| round[2] == round[3]), "{log:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! Cases, and how a piece of one is measured.
 
+use crate::events::{self, Counts};
 use crate::machine;
 use crate::paired::Random;
 use corelocal::{PerCpu, PerCpuCell};
@@ -26,6 +27,8 @@ pub struct Sample {
     pub elapsed: Duration,
     /// Pieces rejected because a thread was switched out during them.
     pub rejected: u64,
+    /// Events meanwhile, of the thread that asked, where they are counted.
+    pub events: Counts,
 }
 
 impl Sample {
@@ -33,18 +36,21 @@ impl Sample {
     #[inline]
     pub fn of(ops: u64, work: impl FnOnce()) -> Self {
         let before = machine::preemptions();
+        let counting = events::begin();
         let start = Instant::now();
         work();
         let elapsed = start.elapsed();
+        let events = counting.end();
         if machine::preemptions() == before {
-            Self { ops, elapsed, rejected: 0 }
+            Self { ops, elapsed, rejected: 0, events }
         } else {
             Self::REJECTED
         }
     }
 
     /// A disturbed piece.
-    pub const REJECTED: Self = Self { ops: 0, elapsed: Duration::ZERO, rejected: 1 };
+    pub const REJECTED: Self =
+        Self { ops: 0, elapsed: Duration::ZERO, rejected: 1, events: Counts([0; events::MOST]) };
 
     /// Nanoseconds an operation; `None` if every piece was rejected.
     pub fn ns(&self) -> Option<f64> {
@@ -57,6 +63,7 @@ impl AddAssign for Sample {
         self.ops += other.ops;
         self.elapsed += other.elapsed;
         self.rejected += other.rejected;
+        self.events += other.events;
     }
 }
 
@@ -179,6 +186,30 @@ impl Case {
         self.making = start.elapsed();
     }
 
+    /// How often each event comes in an operation, by the median of a few pieces; empty where no
+    /// events are counted. Of two threads, those of the first one.
+    ///
+    /// # Panics
+    ///
+    /// As [`Case::piece`].
+    pub fn events(&mut self) -> Vec<f64> {
+        /// An odd number.
+        const PIECES: usize = 5;
+        let names = events::names();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        self.piece();
+        let pieces = [(); PIECES].map(|()| events::while_on(|| self.undisturbed(self.ops)));
+        let median = |event: usize| {
+            let per_op = |piece: Sample| piece.events.0[event] as f64 / piece.ops as f64;
+            let mut counts = pieces.map(per_op);
+            counts.sort_by(f64::total_cmp);
+            counts[PIECES / 2]
+        };
+        (0..names.len()).map(median).collect()
+    }
+
     /// What `iters` operations take, for criterion: measured in pieces, and scaled.
     ///
     /// # Panics
@@ -244,7 +275,7 @@ mod tests {
                 if disturbed(calls.get()) {
                     return Sample::REJECTED;
                 }
-                Sample { ops, elapsed: Duration::from_micros(ops), rejected: 0 }
+                Sample { ops, elapsed: Duration::from_micros(ops), ..Sample::default() }
             })
         })
     }
@@ -290,7 +321,7 @@ mod tests {
                 if rejected > 0 {
                     Sample::REJECTED
                 } else {
-                    Sample { ops, elapsed: Duration::from_micros(ops), rejected }
+                    Sample { ops, elapsed: Duration::from_micros(ops), ..Sample::default() }
                 }
             })
         });

@@ -128,7 +128,7 @@ fn json_goal((goal, ratio): &(Goal, Interval)) -> String {
 }
 
 fn json_result(outcome: &Outcome) -> String {
-    let Outcome { scene, peer, ns, ratio, rejected, samples: _ } = outcome;
+    let Outcome { scene, peer, ns, ratio, rejected, samples: _, events: _ } = outcome;
     let ratio = ratio.as_ref().map_or("null".into(), json_interval);
     let (scene, peer, ns) = (quoted(scene), quoted(peer), json_interval(ns));
     format!(
@@ -159,7 +159,15 @@ mod tests {
     fn outcome(scene: &str, peer: &'static str, ns: f64, ratio: Option<f64>) -> Outcome {
         let interval = |median| Interval { median, lo: median, hi: median * 2.0 };
         let (ns, ratio) = (interval(ns), ratio.map(interval));
-        Outcome { scene: scene.into(), peer, ns, ratio, rejected: 3, samples: Vec::new() }
+        Outcome {
+            scene: scene.into(),
+            peer,
+            ns,
+            ratio,
+            rejected: 3,
+            samples: Vec::new(),
+            events: Vec::new(),
+        }
     }
 
     #[test]

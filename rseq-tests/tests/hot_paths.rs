@@ -1,11 +1,14 @@
 //! The code of the hot paths, read off an optimised binary without the feature `testing`: no
-//! lock prefix, no call, no thread-local function between the entry and the return.
+//! lock prefix, no call, no thread-local function between the entry and the return, and for the
+//! compiler that `hot-paths/counts.txt` names not an instruction more than it says. After a change
+//! on purpose `CORELOCAL_BLESS=1` writes that file anew, and the difference is for review.
 
 use rseq_tests::disassembly::{Instruction, disassemble};
 use rseq_tests::elf::{Descriptor, Elf};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 fn build() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-paths");
@@ -121,16 +124,21 @@ fn commits_in_a_plain_store(code: &Code, section: &Descriptor) -> bool {
     commit.mnemonic == "mov" && commit.stored_to().is_some_and(|to| !to.contains('*'))
 }
 
-#[test]
-fn the_hot_paths_call_nothing_and_lock_nothing() {
+/// The instructions of each hot path; `None`, having said why, where they cannot be read.
+fn hot_paths() -> Option<&'static BTreeMap<String, Vec<String>>> {
+    static READ: OnceLock<Option<BTreeMap<String, Vec<String>>>> = OnceLock::new();
+    READ.get_or_init(read).as_ref()
+}
+
+fn read() -> Option<BTreeMap<String, Vec<String>>> {
     if !cfg!(target_arch = "x86_64") {
         eprintln!("skipped: what is read here is x86-64");
-        return;
+        return None;
     }
     let file = build();
     let Some(code) = disassemble(&file) else {
         eprintln!("skipped: no disassembler here");
-        return;
+        return None;
     };
     let elf = Elf::parse(&std::fs::read(&file).unwrap()).unwrap();
     let descriptors = elf.descriptors().unwrap();
@@ -163,6 +171,49 @@ fn the_hot_paths_call_nothing_and_lock_nothing() {
             (None, None) => {}
         }
     }
+    Some(read)
+}
+
+#[test]
+fn the_hot_paths_call_nothing_and_lock_nothing() {
+    let Some(read) = hot_paths() else { return };
     let names: Vec<&str> = read.keys().map(String::as_str).collect();
     assert_eq!(names, FUNCTIONS, "a hot path is not in a function of its own");
+}
+
+/// Whose code is counted: another compiler's has other counts.
+fn compiler() -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let about = Command::new(rustc).arg("-vV").output().unwrap().stdout;
+    let about = String::from_utf8(about).unwrap();
+    let lines = about.lines();
+    let part = |name: &&str| name.starts_with("rustc ") || name.starts_with("LLVM ");
+    let parts: Vec<&str> = lines.filter(part).collect();
+    parts.join(", ")
+}
+
+#[test]
+fn a_hot_path_has_grown_by_an_instruction() {
+    let Some(read) = hot_paths() else { return };
+    let compiler = compiler();
+    let mut counted = compiler.clone() + "\n";
+    for (name, instructions) in read {
+        counted += &format!("{name} {}\n", instructions.len());
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("hot-paths/counts.txt");
+    if std::env::var_os("CORELOCAL_BLESS").is_some() {
+        std::fs::write(&file, &counted).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap();
+    if expected.lines().next() != Some(&compiler) {
+        let other = expected.lines().next().unwrap_or_default();
+        eprintln!("skipped: the counts are of {other}, and this is {compiler}");
+        return;
+    }
+    let only = |text: &str, in_none: &str, sign: &str| {
+        let differs = |line: &&str| !in_none.lines().any(|other| other == *line);
+        text.lines().filter(differs).map(|line| format!("{sign}{line}\n")).collect::<String>()
+    };
+    let changes = only(&expected, &counted, "-") + &only(&counted, &expected, "+");
+    assert!(changes.is_empty(), "CORELOCAL_BLESS=1 if this is on purpose:\n{changes}");
 }

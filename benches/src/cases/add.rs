@@ -10,6 +10,7 @@
 //! locked wherever another thread could be at the same word; what a section itself costs is in
 //! `sections`.
 
+use super::anchor::{CAnchor, anchor};
 use super::peers::{
     COUNTERS, Contatori, Counters, FastCounter, OldPadded, Ours, Padded, PaddedByOurId, PerThread,
     Shared, Static, StdThreadLocal,
@@ -41,7 +42,7 @@ impl Scene {
     }
 
     fn cases(self) -> Vec<Case> {
-        vec![
+        let mut cases = vec![
             self.case::<Ours>(Ours::NAME),
             self.case::<Ours>("PerCpu again"),
             self.case::<Static>(Static::NAME),
@@ -53,7 +54,9 @@ impl Scene {
             self.case::<StdThreadLocal>(StdThreadLocal::NAME),
             self.case::<Contatori>(Contatori::NAME),
             self.case::<FastCounter>(FastCounter::NAME),
-        ]
+        ];
+        cases.extend(anchor().map(|anchor| self.case::<CAnchor>(anchor.names[0])));
+        cases
     }
 }
 

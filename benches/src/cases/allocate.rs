@@ -11,6 +11,7 @@
 //! written in every lane before, so `zeroed` has to clear it. *Cold* memory was used, and no near cache
 //! holds any of it, nor anything of the allocator.
 
+use super::anchor;
 use crate::threads::{self, Op, on_many};
 use crate::{Case, Sample, cold};
 use corelocal::bytemuck::Zeroable;
@@ -28,7 +29,7 @@ const LOT: usize = 56;
 /// Bytes a lane of the objects of a round in new memory: two chunks.
 const NEW_BYTES: usize = 2 * (64 << 10);
 
-/// One way to have a `T` a lane.
+/// One way to have a `T` a lane. Objects are dropped before the place that they were made in.
 trait Kind: Send + Sync + 'static {
     const NAME: &'static str;
     type Object;
@@ -106,6 +107,29 @@ impl<T: Value> Kind for Written<T> {
     }
 }
 
+/// In C, where there is an anchor: as many copies as there are lanes.
+struct C<T, const ZEROED: bool>(anchor::Pool, PhantomData<T>);
+
+impl<T: Value, const ZEROED: bool> Kind for C<T, ZEROED> {
+    const NAME: &'static str = "C anchor";
+    type Object = anchor::Item;
+
+    fn new(lanes: u32) -> Self {
+        let pool = anchor::Pool::new(size_of::<T>(), lanes);
+        Self(pool.expect("the C anchor has such items"), PhantomData)
+    }
+
+    fn make(&self) -> Self::Object {
+        self.0.make(ZEROED)
+    }
+
+    fn dirty(object: &mut Self::Object) {
+        if ZEROED {
+            object.fill();
+        }
+    }
+}
+
 struct Boxed<T>(u32, PhantomData<T>);
 
 impl<T: Value> Kind for Boxed<T> {
@@ -150,8 +174,10 @@ impl Phase {
             Self::Free => free,
             Self::Both if allocate.ops == 0 || free.ops == 0 => Sample::REJECTED,
             Self::Both => {
-                let elapsed = allocate.elapsed + free.elapsed;
-                Sample { ops: allocate.ops, elapsed, rejected: 0 }
+                // Added, but the operations are the same.
+                let mut both = Sample { ops: 0, ..allocate };
+                both += free;
+                both
             }
         }
     }
@@ -196,6 +222,24 @@ fn reused<K: Kind>(kind: &K, lot: &mut Vec<K::Object>, ops: u64, phase: Phase) -
     total
 }
 
+/// Memory that was used, and an object that stays: in the order that they are dropped in.
+struct Used<K: Kind> {
+    _stays: K::Object,
+    lot: Vec<K::Object>,
+    kind: K,
+}
+
+impl<K: Kind> Used<K> {
+    fn new(lanes: u32) -> Self {
+        let kind = K::new(lanes);
+        Self { _stays: kind.make(), lot: Vec::with_capacity(LOT), kind }
+    }
+
+    fn run(&mut self, ops: u64, phase: Phase) -> Sample {
+        reused(&self.kind, &mut self.lot, ops, phase)
+    }
+}
+
 /// Lots on this thread and on another, in one area.
 fn threaded<K: Kind>(kind: &K, ops: u64) {
     let mut lot = Vec::with_capacity(LOT);
@@ -218,12 +262,8 @@ fn case<K: Kind>(bytes: usize, lanes: u32, new: bool, phase: Phase, peer: &'stat
             let objects = NEW_BYTES / step(bytes);
             return Box::new(move |_| new_round::<K>(lanes, objects, phase));
         }
-        let (kind, mut lot) = (K::new(lanes), Vec::with_capacity(LOT));
-        let stays = kind.make();
-        Box::new(move |ops| {
-            let _stays = &stays;
-            reused(&kind, &mut lot, ops, phase)
-        })
+        let mut used = Used::<K>::new(lanes);
+        Box::new(move |ops| used.run(ops, phase))
     })
 }
 
@@ -259,6 +299,11 @@ fn of_size<T: Value>(lanes: u32) -> Vec<Case> {
             cases.push(case::<Zeroed<T>>(bytes, lanes, new, phase, Zeroed::<T>::NAME));
             cases.push(case::<Written<T>>(bytes, lanes, new, phase, Written::<T>::NAME));
             cases.push(case::<Boxed<T>>(bytes, lanes, new, phase, Boxed::<T>::NAME));
+            if let Some(anchor) = anchor::anchor() {
+                let [_, any, zeroed] = anchor.names;
+                cases.push(case::<C<T, false>>(bytes, lanes, new, phase, any));
+                cases.push(case::<C<T, true>>(bytes, lanes, new, phase, zeroed));
+            }
         }
     }
     cases

@@ -5,6 +5,7 @@
 
 mod add;
 mod allocate;
+mod anchor;
 mod counter;
 mod current_cpu;
 mod floors;
@@ -24,6 +25,8 @@ mod sections;
 mod sum;
 mod vectors;
 mod walk;
+
+pub use anchor::anchor_text;
 
 use crate::Case;
 

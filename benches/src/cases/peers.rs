@@ -37,7 +37,7 @@ fn many<T>(make: impl Fn() -> T) -> [T; COUNTERS] {
 }
 
 /// The lanes that people allocate by hand: one for each CPU that they know of.
-fn cpus() -> usize {
+pub(super) fn cpus() -> usize {
     PerCpu::<u8>::zeroed().cpus()
 }
 

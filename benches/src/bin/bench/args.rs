@@ -9,7 +9,8 @@ use std::path::PathBuf;
 pub(crate) const USAGE: &str = "\
 usage: bench report [GROUP]... [--name NAME] [--out DIR] [--rounds N] [--seed N] [--quick]
        bench page RESULT.json
-       bench compare BEFORE.json AFTER.json";
+       bench compare BEFORE.json AFTER.json
+       bench instructions [--update]";
 
 /// What is to be done.
 #[derive(PartialEq, Debug)]
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Page(PathBuf),
     /// Compare two results.
     Compare(PathBuf, PathBuf),
+    /// Count instructions, and compare or write anew.
+    Instructions { update: bool },
     /// Print the usage.
     Help,
 }
@@ -46,13 +49,16 @@ const QUICK: [&str; 2] = ["current_cpu", "add"];
 /// A line that says what was wrong and what would be right.
 pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, String> {
     let mut args = args;
-    let command = args.next().ok_or("no command: report, page, compare or --help")?;
+    let command = args.next().ok_or("no command: report, page, compare, instructions or --help")?;
     match command.as_str() {
         "report" => report(args).map(Command::Report),
         "page" => files(args).map(|[result]| Command::Page(result)),
         "compare" => files(args).map(|[before, after]| Command::Compare(before, after)),
+        "instructions" => instructions(args),
         "help" | "--help" | "-h" => Ok(Command::Help),
-        _ => Err(format!("{command:?} is no command: report, page, compare or --help")),
+        _ => {
+            Err(format!("{command:?} is no command: report, page, compare, instructions or --help"))
+        }
     }
 }
 
@@ -60,6 +66,15 @@ fn files<const N: usize>(args: impl Iterator<Item = String>) -> Result<[PathBuf;
     let files: Vec<PathBuf> = args.map(PathBuf::from).collect();
     let given = files.len();
     files.try_into().map_err(|_| format!("needs {N} file(s) of results, not {given}"))
+}
+
+fn instructions(args: impl Iterator<Item = String>) -> Result<Command, String> {
+    let args: Vec<String> = args.collect();
+    let update = !args.is_empty();
+    if update && args != ["--update"] {
+        return Err(format!("instructions {}: --update, or nothing", args.join(" ")));
+    }
+    Ok(Command::Instructions { update })
 }
 
 fn report(mut args: impl Iterator<Item = String>) -> Result<Asked, String> {
@@ -138,6 +153,8 @@ mod tests {
         let two = Command::Compare("a.json".into(), "b.json".into());
         assert_eq!(read("compare a.json b.json"), Ok(two));
         assert_eq!(read("page a.json"), Ok(Command::Page("a.json".into())));
+        assert_eq!(read("instructions"), Ok(Command::Instructions { update: false }));
+        assert_eq!(read("instructions --update"), Ok(Command::Instructions { update: true }));
         assert_eq!(read("--help"), Ok(Command::Help));
     }
 
@@ -148,6 +165,7 @@ mod tests {
             ("rapport", "\"rapport\" is no command"),
             ("compare a.json", "needs 2 file(s) of results, not 1"),
             ("page", "needs 1 file(s) of results, not 0"),
+            ("instructions all", "instructions all: --update"),
             ("report walks", "\"walks\" is no option, and no group"),
             ("report --rounds 5", "--rounds 5: must be 6 to 1000"),
             ("report --rounds", "--rounds needs a number"),

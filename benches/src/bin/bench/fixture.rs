@@ -1,6 +1,6 @@
 //! A run that never was.
 
-use crate::result::{Case, FORMAT, Group, Reached, Report, Role};
+use crate::result::{Case, Events, FORMAT, Group, Reached, Report, Role};
 use benches::stats::{self, Interval};
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn spread(scene: &str, peer: &str, ns: f64, around: [f64; 7]) -> Case {
     let samples = around.map(|factor| ns * factor).to_vec();
     let interval = stats::interval(samples.clone()).expect("seven");
     let (scene, peer, role) = (scene.into(), peer.to_owned(), Role::of(peer));
-    Case { scene, peer, role, ns: interval, rejected: 2, samples }
+    Case { scene, peer, role, ns: interval, rejected: 2, samples, events: Vec::new() }
 }
 
 /// With all that a page has to show: ahead, level and behind, a null pair, goals held and not held.
@@ -70,6 +70,8 @@ pub(crate) fn report() -> Report {
         seed: 1,
         seconds: 75,
         rejected: 24,
+        anchor: "none: it is made up".into(),
+        events: Events { names: Vec::new(), missing: "they are made up".into() },
         groups: vec![
             group("add", "shared AtomicU64", add, goals),
             group("sections", "floor (wrong)", sections, Vec::new()),

@@ -34,7 +34,7 @@ pub(crate) fn page(report: &Report, pictures: &[Picture]) -> String {
                     (reading())
                     (summary(report))
                     (named(report))
-                    @for group in &report.groups { (section(group)) }
+                    @for group in &report.groups { (section(group, &report.events.names)) }
                     (heat_maps())
                     (maps(pictures))
                 }
@@ -47,7 +47,19 @@ pub(crate) fn page(report: &Report, pictures: &[Picture]) -> String {
 
 fn facts(report: &Report) -> Markup {
     let [before, after] = &report.load;
-    let Report { date, machine, backend, reason, command, rounds, seed, seconds, .. } = report;
+    let Report {
+        date,
+        machine,
+        backend,
+        reason,
+        command,
+        rounds,
+        seed,
+        seconds,
+        events,
+        anchor,
+        ..
+    } = report;
     html! {
         @if before.max(*after) > report.cpus as f64 {
             p { strong {
@@ -64,6 +76,8 @@ fn facts(report: &Report) -> Markup {
             dt { "machine" } dd { (machine) }
             "\n" dt { "load" } dd { (before) " before, " (after) " after" }
             "\n" dt { "backend" } dd { (backend) " (" (reason) ")" }
+            "\n" dt { "events" } dd { (events.text()) }
+            @if !anchor.is_empty() { "\n" dt { "C anchor" } dd { (anchor) } }
             "\n" dt { "date" } dd { (date) }
             "\n" dt { "command" } dd { code { (command) } }
             "\n" dt { "samples" }
@@ -109,7 +123,7 @@ fn reading() -> Markup {
     }
 }
 
-fn section(group: &Group) -> Markup {
+fn section(group: &Group, events: &[String]) -> Markup {
     let (against, scaling) = (against::all(group), against::scaling(group));
     html! {
         (heading(&group.name, &group.name))
@@ -132,7 +146,7 @@ fn section(group: &Group) -> Markup {
             }
         }
         (bars(group))
-        (table(group))
+        (table(group, events))
         p class="faint" {
             (group.rejected) " preempted pieces rejected in this group. Detours of sections in the process \
              so far: " (group.detours) "."
@@ -248,7 +262,8 @@ fn bars(group: &Group) -> Markup {
     }
 }
 
-fn table(group: &Group) -> Markup {
+/// With a column for each event that was counted.
+fn table(group: &Group, events: &[String]) -> Markup {
     let row = |case: &Case| {
         let class = if case.role == Role::Ours { "ours" } else { "" };
         html! {
@@ -256,6 +271,7 @@ fn table(group: &Group) -> Markup {
                 td { (case.scene) } td { (case.peer) } td class="n" { (digits(case.ns.median)) }
                 td class="n" { (digits(case.ns.lo)) " to " (digits(case.ns.hi)) }
                 td class="n" { (case.samples.len()) } td class="n" { (case.rejected) }
+                @for count in &case.events { td class="n" { (digits(*count)) } }
             }
         }
     };
@@ -266,6 +282,7 @@ fn table(group: &Group) -> Markup {
                 thead { tr {
                     th { "scene" } th { "peer" } th class="n" { "ns, median" } th class="n" { "95 % interval" }
                     th class="n" { "samples" } th class="n" { "rejected" }
+                    @for event in events { th class="n" { (event) } }
                 } }
                 tbody { @for case in &group.cases { "\n" (row(case)) } }
             } }
@@ -324,6 +341,23 @@ mod tests {
     fn the_page_of_a_fixed_result_is_the_golden_file() {
         let page = page(&fixture::report(), &pictures());
         fixture::golden("fixture.html", &page);
+    }
+
+    #[test]
+    fn events_have_columns_if_they_were_counted() {
+        let mut report = fixture::report();
+        let without = page(&report, &pictures());
+        assert!(without.contains("<dd>none: they are made up</dd>"), "{without}");
+        report.events.names = vec!["instructions".into(), "cycles".into()];
+        for case in report.groups.iter_mut().flat_map(|group| &mut group.cases) {
+            case.events = vec![12.0, 0.25];
+        }
+        let with = page(&report, &pictures());
+        let head = "<th class=\"n\">instructions</th><th class=\"n\">cycles</th></tr>";
+        let row = "<td class=\"n\">12.0</td><td class=\"n\">0.250</td></tr>";
+        assert_eq!(with.matches(head).count(), 2, "a table a group: {with}");
+        assert_eq!(with.matches(row).count(), 12, "a row a case: {with}");
+        assert!(!without.contains("instructions</th>"), "{without}");
     }
 
     #[test]

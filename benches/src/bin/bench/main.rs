@@ -4,9 +4,11 @@
 //! ```text
 //! cargo run --release -p benches --bin bench -- report
 //! cargo run --release -p benches --bin bench -- compare BEFORE.json AFTER.json
+//! cargo run --release -p benches --bin bench -- instructions
 //! ```
 //!
-//! Exit status: 0; 1 if `compare` found something slower; 2 for bad input.
+//! Exit status: 0; 1 if `compare` found something slower, or `instructions` more of them; 2 for bad
+//! input.
 
 mod against;
 mod args;
@@ -15,6 +17,7 @@ mod compare;
 mod fixture;
 mod heat;
 mod html;
+mod instructions;
 mod maps;
 mod markdown;
 mod overview;
@@ -36,6 +39,10 @@ fn main() -> ExitCode {
         Command::Report(asked) => report(&asked),
         Command::Page(result) => page(&result),
         Command::Compare(before, after) => compare(&before, &after),
+        Command::Instructions { update } => Ok(match instructions::run(update)? {
+            instructions::Outcome::Good => ExitCode::SUCCESS,
+            instructions::Outcome::More => ExitCode::from(SLOWER),
+        }),
         Command::Help => {
             println!("{}", args::USAGE);
             Ok(ExitCode::SUCCESS)

@@ -10,7 +10,19 @@ use std::fmt::Write;
 ///
 /// Writing into a `String` cannot fail, hence the ignored results.
 pub(crate) fn summary(report: &Report) -> String {
-    let Report { command, date, machine, backend, reason, rounds, load, rejected, .. } = report;
+    let Report {
+        command,
+        date,
+        machine,
+        backend,
+        reason,
+        rounds,
+        load,
+        rejected,
+        events,
+        anchor,
+        ..
+    } = report;
     let mut text = String::new();
     if report.quick {
         text += "**A quick run, which shows only that it works: no figure means anything.**\n\n";
@@ -22,7 +34,9 @@ pub(crate) fn summary(report: &Report) -> String {
          Medians of {rounds} interleaved rounds. The ratios are our time in that of the fastest peer of \
          the same scene, whoever that is: below 1 this crate is ahead, **above 1 it is behind**, and \
          level where the 95 % interval holds 1. A null pair is one case under two names. {rejected} \
-         preempted pieces were rejected and measured again."
+         preempted pieces were rejected and measured again. Events of the \
+         processor: {}. C anchor: {anchor}.",
+        events.text()
     );
     overview(report, &mut text);
     named(report, &mut text);

@@ -1,6 +1,7 @@
 //! What a run gave: kept as JSON, and read again.
 
 use benches::cases::Goal;
+use benches::events;
 use benches::paired::Outcome;
 use benches::stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// The version of the file. A reader refuses others.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 1;
 
 /// A run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -32,8 +33,24 @@ pub(crate) struct Report {
     pub(crate) seed: u64,
     pub(crate) seconds: u64,
     /// Preempted pieces of all groups.
+    #[serde(default)]
     pub(crate) rejected: u64,
+    #[serde(default)]
+    pub(crate) events: Events,
+    /// What is measured of C, or why nothing is.
+    #[serde(default)]
+    pub(crate) anchor: String,
     pub(crate) groups: Vec<Group>,
+}
+
+/// What the processor counted.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Events {
+    /// In the order that the cases have them in; none where none could be counted.
+    pub(crate) names: Vec<String>,
+    /// Why there is none; else empty.
+    pub(crate) missing: String,
 }
 
 /// The cases of a group.
@@ -45,6 +62,7 @@ pub(crate) struct Group {
     /// Aborts and spills of the process so far.
     pub(crate) detours: String,
     /// Preempted pieces of all cases.
+    #[serde(default)]
     pub(crate) rejected: u64,
     pub(crate) cases: Vec<Case>,
     pub(crate) goals: Vec<Reached>,
@@ -63,6 +81,9 @@ pub(crate) struct Case {
     pub(crate) rejected: u64,
     /// Nanoseconds an operation, a round each.
     pub(crate) samples: Vec<f64>,
+    /// How often each event came in an operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) events: Vec<f64>,
 }
 
 /// What a case is in the comparison.
@@ -123,6 +144,25 @@ impl Reached {
     }
 }
 
+impl Events {
+    /// Opens them on this thread, or says why not.
+    pub(crate) fn open() -> Self {
+        let missing = events::open().err().unwrap_or_default();
+        Self { names: events::names().into_iter().map(String::from).collect(), missing }
+    }
+
+    /// In a line.
+    pub(crate) fn text(&self) -> String {
+        match (self.names.is_empty(), self.missing.is_empty()) {
+            (false, _) => {
+                format!("{}, each operation, user code of one thread", self.names.join(", "))
+            }
+            (true, false) => format!("none: {}", self.missing),
+            (true, true) => "not asked for".into(),
+        }
+    }
+}
+
 impl Case {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         Self {
@@ -132,6 +172,7 @@ impl Case {
             ns: outcome.ns,
             rejected: outcome.rejected,
             samples: outcome.samples.clone(),
+            events: outcome.events.clone(),
         }
     }
 }
@@ -228,7 +269,12 @@ impl Report {
         report.checked()
     }
 
-    fn checked(self) -> Result<Self, String> {
+    fn checked(mut self) -> Result<Self, String> {
+        // Older files have them for the cases only.
+        for group in &mut self.groups {
+            group.rejected = group.cases.iter().map(|case| case.rejected).sum();
+        }
+        self.rejected = self.groups.iter().map(|group| group.rejected).sum();
         for group in &self.groups {
             for case in &group.cases {
                 let Interval { lo, median, hi } = case.ns;
@@ -285,10 +331,13 @@ mod tests {
         let mut odd = fixture::report();
         odd.groups[0].cases[0].samples = vec![0.1 + 0.2, 1.0 / 3.0, 1e300];
         odd.groups[1].goals.clear();
+        odd.groups[0].cases[1].events = vec![0.1 + 0.2, 7.0];
+        odd.events.names = vec!["cycles".into(), "misses".into()];
         odd.name = "a \"quoted\" \\ name\n".into();
         assert_eq!(Report::parse(&odd.to_json()), Ok(odd));
         let mut none = fixture::report();
         none.groups.clear();
+        none.rejected = 0;
         assert_eq!(Report::parse(&none.to_json()), Ok(none));
     }
 
@@ -298,14 +347,23 @@ mod tests {
     }
 
     #[test]
+    fn a_result_without_totals_gets_them() {
+        let report = fixture::report();
+        let old: String = (report.to_json().lines())
+            .filter(|line| !line.trim_start().starts_with("\"rejected\""))
+            .collect();
+        assert_eq!(Report::parse(&old), Ok(report));
+    }
+
+    #[test]
     fn a_file_that_is_no_result_is_named_in_one_line() {
         let good = fixture::report().to_json();
         for (text, word) in [
             (String::new(), "not a result"),
             ("{\"machine\":1}".into(), "missing field `format`"),
             (
-                good.replace("\"format\": 2", "\"format\": 7"),
-                "format 7: this program reads format 2",
+                good.replace("\"format\": 1", "\"format\": 7"),
+                "format 7: this program reads format 1",
             ),
             (good.replace("\"seed\"", "\"sead\""), "sead"),
             (good.replacen("\"lo\":0.9", "\"lo\":9.9", 1), "9.9 <= 1 <= 1.1 must hold"),

@@ -1,7 +1,7 @@
 //! The measurement of a report, and how long it will take.
 
 use crate::args::Asked;
-use crate::result::{Case, FORMAT, Group, Reached, Report};
+use crate::result::{Case, Events, FORMAT, Group, Reached, Report};
 use benches::paired::{self, Step};
 use benches::{cases, machine};
 use humantime::{format_duration, format_rfc3339_seconds};
@@ -18,6 +18,8 @@ pub(crate) fn run(asked: &Asked) -> Report {
     let (date, before) = (format_rfc3339_seconds(SystemTime::now()), load());
     let cpus = machine::cpus().len();
     machine::pin_first();
+    let events = Events::open();
+    eprintln!("events: {}", events.text());
     let options = &asked.options;
     let groups: Vec<_> = options
         .groups
@@ -59,6 +61,8 @@ pub(crate) fn run(asked: &Asked) -> Report {
         seed: options.seed,
         seconds: progress.start.elapsed().as_secs(),
         rejected: results.iter().map(|group| group.rejected).sum(),
+        events,
+        anchor: cases::anchor_text(),
         groups: results,
     }
 }
