@@ -78,12 +78,13 @@ counted() {
         { add("aborts", "aborts, ") }
         { add("instructions cut off at", "instructions, ") }
         { add("emulated machines", "emulated machines") }
+        { add("benchmarks counted", "counts, [0-9]+ with more") }
         /^skipped: no counts/ { why = $0 }
         END {
             say("tests"); say("interleavings"); say("searches"); say("mutants killed"); say("mutants missed")
             say("mutants that change nothing"); say("fuzz executions"); say("cases"); say("operations")
-            say("aborts"); say("instructions cut off at"); say("emulated machines")
-            if (why) printf "%s%s", said++ ? ", " : "", why
+            say("aborts"); say("instructions cut off at"); say("emulated machines"); say("benchmarks counted")
+            if (why) printf "%s", why
         }' "$1"
 }
 

@@ -93,7 +93,7 @@ fn busy<L: Layout>() -> Prepared<L> {
 #[bench::by_cpu(all::<ByCpu<64>>())]
 #[bench::packed(all::<Packed>())]
 #[bench::padded(all::<Padded>())]
-#[bench::split(all::<Split<1>>())]
+#[bench::split(all::<Split>())]
 fn set_priority<L: Layout>(mut prepared: Prepared<L>) -> Prepared<L> {
     let slot = black_box(&mut prepared.slots[70]);
     let _ = black_box(slot.set(black_box(Priority::rt(20))));
@@ -108,7 +108,7 @@ fn set_priority<L: Layout>(mut prepared: Prepared<L>) -> Prepared<L> {
 #[bench::packed_eight(eight::<Packed>())]
 #[bench::packed_nobody(busy::<Packed>())]
 #[bench::padded_eight(eight::<Padded>())]
-#[bench::split_eight(eight::<Split<1>>())]
+#[bench::split_eight(eight::<Split>())]
 fn find<L: Layout>(mut prepared: Prepared<L>) -> Prepared<L> {
     let Prepared { vector, allowed, found, .. } = black_box(&mut prepared);
     black_box(vector.find(black_box(TASK), allowed, found));
@@ -121,7 +121,7 @@ fn find<L: Layout>(mut prepared: Prepared<L>) -> Prepared<L> {
 #[bench::by_cpu_nobody(busy::<ByCpu<64>>())]
 #[bench::packed_eight(eight::<Packed>())]
 #[bench::padded_eight(eight::<Padded>())]
-#[bench::split_eight(eight::<Split<1>>())]
+#[bench::split_eight(eight::<Split>())]
 fn find_any<L: Layout>(prepared: Prepared<L>) -> Prepared<L> {
     let Prepared { vector, allowed, .. } = black_box(&prepared);
     black_box(vector.find_any(black_box(TASK), allowed, black_box(CpuId::new(83))));
