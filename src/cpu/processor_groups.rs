@@ -9,7 +9,7 @@ use core::fmt;
 /// two groups of 40 are common. The CPUs' ids here are the sum of the sizes before: the first CPU of a
 /// group comes right behind the last one of the group before it.
 ///
-/// This crate itself asks Windows for no CPU: its [`Backend`](../enum.Backend.html) there is `Thread`. This
+/// This crate itself asks Windows for no CPU: its [`Backend`](../sys/enum.Backend.html) there is `Thread`. This
 /// is for those who do, and then have a mask, a [`PriorityVec`](crate::PriorityVec) or an array of their own.
 ///
 /// Give the **largest** size of each group (`GetMaximumProcessorCount`), not how many are active: then

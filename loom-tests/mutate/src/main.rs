@@ -22,6 +22,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 /// Breaks the crate's protocols one place at a time, and demands that a model notices.
 #[derive(Parser)]
@@ -100,15 +101,14 @@ fn run() -> Result<bool, Box<dyn Error>> {
                 all.iter().filter(|mutant| is_chosen(mutant, &filter)).cloned().collect();
             let equivalents = equivalents(&root)?;
             let known = if anew { Results::default() } else { Results::read(&root) };
-            let tried = trial::try_all(&root, &chosen, jobs.max(1), &known, &equivalents)?;
-            if write {
-                let mut results = Results::read(&root);
-                tried.results.iter().for_each(|(name, result)| {
-                    results.insert(name, result.clone());
-                });
-                results.write(&root, &all)?;
-            }
-            Ok(tried.is_good)
+            // Each at once: a run that is ended early has not been for nothing.
+            let results = Mutex::new(Results::read(&root));
+            let keep = |name: &str, result: results::Result| {
+                let mut results = results.lock().unwrap_or_else(|poison| poison.into_inner());
+                results.insert(name, result);
+                if write { results.write(&root, &all) } else { Ok(()) }
+            };
+            trial::try_all(&root, &chosen, jobs.max(1), &known, &equivalents, &keep)
         }
         What::Check => {
             let all = mutants(&root, &[])?;

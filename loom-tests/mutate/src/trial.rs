@@ -10,21 +10,16 @@ use crate::switch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a run found.
-#[derive(Debug)]
-pub(crate) struct Tried {
-    /// By mutant.
-    pub(crate) results: Vec<(String, results::Result)>,
-    /// None survived that need not, and none died that cannot.
-    pub(crate) is_good: bool,
-}
+/// What becomes of each result.
+pub(crate) type Keep<'k> = &'k (dyn Fn(&str, results::Result) -> io::Result<()> + Sync);
 
-/// Tries all, and prints a table.
+/// Tries all, and prints a table. Says whether none survived that need not, and none died that cannot.
 ///
 /// # Errors
 ///
@@ -35,7 +30,8 @@ pub(crate) fn try_all(
     jobs: usize,
     known: &Results,
     equivalents: &Equivalents,
-) -> Result<Tried, Box<dyn Error>> {
+    keep: Keep<'_>,
+) -> Result<bool, Box<dyn Error>> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let folder = fs::canonicalize(&target).unwrap_or(target).join("mutate");
@@ -46,6 +42,7 @@ pub(crate) fn try_all(
         jobs,
         known,
         equivalents,
+        keep,
         date: date()?,
         table: Mutex::default(),
     };
@@ -66,7 +63,7 @@ pub(crate) fn try_all(
     for ((operator, word), count) in &table.counts {
         println!("{count:5} {} {word}", operator.word());
     }
-    Ok(Tried { results: table.results, is_good: table.is_good })
+    Ok(table.is_good)
 }
 
 /// What all steps of a run share.
@@ -77,6 +74,7 @@ struct Run<'r> {
     jobs: usize,
     known: &'r Results,
     equivalents: &'r Equivalents,
+    keep: Keep<'r>,
     date: String,
     table: Mutex<Table>,
 }
@@ -115,7 +113,8 @@ impl Run<'_> {
                         lock(&times).insert(number, before + seconds);
                         lock(&still).push((number, mutant));
                     } else {
-                        self.tell(mutant, &fate, before + seconds);
+                        let told = self.tell(mutant, &fate, before + seconds);
+                        told.map_err(|error| error.to_string())?;
                     }
                 }
                 Ok(())
@@ -146,7 +145,7 @@ impl Run<'_> {
                 break;
             }
         }
-        self.tell(mutant, &fate, seconds);
+        self.tell(mutant, &fate, seconds)?;
         Ok(self.bench.mend(&[mutant])?)
     }
 
@@ -190,7 +189,7 @@ impl Run<'_> {
         Ok((Fate::Survived, seconds))
     }
 
-    fn tell(&self, mutant: &Mutant, fate: &Fate, seconds: f64) {
+    fn tell(&self, mutant: &Mutant, fate: &Fate, seconds: f64) -> io::Result<()> {
         let is_equal = self.equivalents.reason(&mutant.name).is_some();
         let (word, killer, how) = match fate {
             Fate::Killed { by, test, how } => {
@@ -212,21 +211,21 @@ impl Run<'_> {
         let mut table = lock(&self.table);
         *table.counts.entry((mutant.operator, word)).or_default() += 1;
         table.is_good &= !matches!(word, "SURVIVED" | "NOT EQUAL");
-        table.results.push((mutant.name.clone(), result));
+        drop(table);
+        (self.keep)(&mutant.name, result)
     }
 }
 
-/// How many ended how, by operator, and each of them.
+/// How many ended how, by operator.
 #[derive(Debug)]
 struct Table {
     counts: BTreeMap<(Operator, &'static str), u32>,
-    results: Vec<(String, results::Result)>,
     is_good: bool,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { counts: BTreeMap::new(), results: Vec::new(), is_good: true }
+        Self { counts: BTreeMap::new(), is_good: true }
     }
 }
 
@@ -235,7 +234,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Today, as the system writes it.
-fn date() -> std::io::Result<String> {
+fn date() -> io::Result<String> {
     let said = Command::new("date").arg("+%F").output()?;
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
