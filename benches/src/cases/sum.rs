@@ -84,29 +84,18 @@ fn swept() -> Vec<Case> {
         })
     };
     // Relaxed, below: a sum of counters orders nothing.
-    let padded = || (0..SWEPT).map(|_| CachePadded::new(AtomicU64::new(1))).collect();
-    let boxes = || (0..SWEPT).map(|_| Box::new(CachePadded::new(AtomicU64::new(1)))).collect();
+    let padded = || (0..SWEPT).map(|_| CachePadded::new(AtomicU64::new(1))).collect::<Vec<_>>();
+    let boxes =
+        || (0..SWEPT).map(|_| Box::new(CachePadded::new(AtomicU64::new(1)))).collect::<Vec<_>>();
     vec![
         percpu("PerCpu"),
         percpu("PerCpu again"),
-        cold::case(
-            scene.as_str(),
-            BASELINE,
-            1,
-            padded,
-            |array: &Vec<CachePadded<AtomicU64>>, _| {
-                black_box(array.iter().map(|lane| lane.load(Ordering::Relaxed)).sum::<u64>());
-            },
-        ),
-        cold::case(
-            scene.as_str(),
-            "boxes",
-            1,
-            boxes,
-            |boxes: &Vec<Box<CachePadded<AtomicU64>>>, _| {
-                black_box(boxes.iter().map(|lane| lane.load(Ordering::Relaxed)).sum::<u64>());
-            },
-        ),
+        cold::case(scene.as_str(), BASELINE, 1, padded, |array: &Vec<_>, _| {
+            black_box(array.iter().map(|lane| lane.load(Ordering::Relaxed)).sum::<u64>());
+        }),
+        cold::case(scene.as_str(), "boxes", 1, boxes, |boxes: &Vec<_>, _| {
+            black_box(boxes.iter().map(|lane| lane.load(Ordering::Relaxed)).sum::<u64>());
+        }),
     ]
 }
 
