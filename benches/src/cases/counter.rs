@@ -1,5 +1,6 @@
 //! `counter`: the crate's counters beside those that a user would pick instead: adds from one thread
-//! and from more, adds to and reads of counters that no near cache holds, and reads while nobody adds and while another thread does nothing else.
+//! and from more, adds to and reads of counters that no near cache holds, and reads
+//! while nobody adds and while another thread does nothing else.
 //!
 //! What a thread keeps to itself (`std thread_local Cell`) is the floor of an add, and cannot be
 //! read by others: it is not among the reads.

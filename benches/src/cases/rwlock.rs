@@ -5,7 +5,8 @@
 //! writer` has one reader, and on the other CPU a writer that replaces the word, and sleeps between;
 //! what it measures is mostly how soon a sleeping reader is woken. `write beside a reader` counts writes, while
 //! the other CPU reads all the time. In both a sample is of several pieces, and of a dozen
-//! writes: a short one holds one or none, and would be one of two figures by chance. Cold are 256 locks, each read once, of which no
+//! writes: a short one holds one or none, and would be one of two figures by chance. Cold are
+//! 256 locks, each read once, of which no
 //! near cache holds anything.
 
 use super::Goal;

@@ -107,7 +107,8 @@ fn reading() -> Markup {
              memory. A piece in which a thread was preempted is rejected, counted, and measured again. \
              Scenes called " em { "cold" } " begin with nothing of the objects in the first and second \
              level of the caches; the others are hot. A " em { "null pair" } " is one case under two \
-             names: a difference as small as theirs is chance. A bar with a break in it is longer than drawn. A " em { "floor" } " does less than is \
+             names: a difference as small as theirs is chance. A bar with a break in it is longer than \
+             drawn. A " em { "floor" } " does less than is \
              asked for, or is wrong: it shows what remains to be won. "
             "\u{201c}Times the best peer\u{201d} is our time in that of the fastest peer of the same row, \
              whoever that is: below 1 this crate is ahead, above 1 it is behind."
