@@ -358,3 +358,23 @@ fn push_misses_a_cpu_that_entered_a_level() {
         assert_ne!(seen, [0, 0], "the task waits though there is room");
     });
 }
+
+/// E31 of two levels by themselves: who finds nobody where a CPU was counts it where it went.
+#[test]
+fn a_cpu_that_left_for_another_level_is_counted_nowhere() {
+    model("a_cpu_that_left_for_another_level_is_counted_nowhere", 3, || {
+        let (old, new) = (level::<Packed>(&[0]), level::<Packed>(&[]));
+        let (enters, counts) = (new.clone(), new);
+        together([
+            part(&old, move |old| {
+                enters.enter(CpuId::new(0)).expect("a CPU of the mask");
+                old.leave(CpuId::new(0)).expect("a CPU of the mask");
+            }),
+            part(&old, move |old| {
+                if !old.find(&mask(&[0]), &mut CpuMask::new()) {
+                    assert_eq!(counts.count(), 1, "neither found nor counted");
+                }
+            }),
+        ]);
+    });
+}
