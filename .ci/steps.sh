@@ -70,13 +70,13 @@ counted() {
         /^Done / { add("fuzz executions", "runs in") }
         { add("interleavings", "runs in [0-9]+[.][0-9]+ s$") }
         /^[|] .* [|] [0-9]+ [|]/ { split($0, cell, "|"); sum["searches"] += cell[3] } # history
-        / killed: / || /^ *[0-9]+ killed .* <- / { sum["mutants killed"]++ }
-        /^ *[0-9]+ equal .* <- / { sum["mutants that change nothing"]++ }
+        / killed: / || /^ *[0-9.]+ killed .* <- / { sum["mutants killed"]++ }
+        /^ *[0-9.]+ equal .* <- / { sum["mutants that change nothing"]++ }
         /mutants tested in/ { add("mutants killed", "caught"); add("mutants missed", "missed") }
         { add("cases", "cases, ") }
         { add("operations", "(operations|records|clones and drops)[ ,]") }
         { add("aborts", "aborts, ") }
-        { add("instructions cut off at", "instructions, ") }
+        /: cut off at / { add("instructions cut off at", "instructions, ") }
         { add("emulated machines", "emulated machines") }
         { add("benchmarks counted", "counts, [0-9]+ with more") }
         /^skipped: no counts/ { why = $0 }

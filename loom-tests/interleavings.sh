@@ -40,15 +40,14 @@ rows=
 while read -r file binary; do
     binary=$(realpath "$binary")
     for mode in "${modes[@]}"; do
-        taken=$({ time (cd loom-tests && explore "$mode" "$binary" >"$log" 2>&1) || echo failed >&2; } 2>&1)
-        if [ "${taken#failed}" != "$taken" ]; then
+        if ! taken=$({ time (cd loom-tests && explore "$mode" "$binary" >"$log" 2>&1); } 2>&1); then
             cat "$log" >&2
             exit 1
         fi
         # `MODEL: 12 runs in 0.1 s`, perhaps behind what libtest says.
         runs=$(grep -oE '[^ ]+: [0-9]+ runs in [0-9.]+ s$' "$log" || true)
-        [ $models -eq 0 ] || sed "s/^/$mode $file /" <<<"$runs" | sort
-        rows+="$file $mode $(awk '{models += 1; runs += $2} END {print models + 0, runs + 0}' <<<"$runs") $taken"$'\n'
+        [ $models -eq 0 ] || [ -z "$runs" ] || sed "s/^/$mode $file /" <<<"$runs" | sort
+        rows+="$file $mode $(awk 'NF {models += 1; runs += $2} END {print models + 0, runs + 0}' <<<"$runs") $taken"$'\n'
     done
 done <<<"$binaries"
 

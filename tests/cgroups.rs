@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Smap, allowed, alone_after, before_exec, is_child, resident, skip, smap};
+use common::{allowed, alone_after, before_exec, is_child, resident, skip};
 use corelocal::{Area, CpuId, PerCpu, PerCpuCell, Topology, per_cpu};
 use std::ffi::CString;
 use std::fs;
@@ -169,8 +169,6 @@ fn where_memory_is_promised_once_objects_are_made_or_refused() {
             return skip(name, "the system's promises cannot be made strict here");
         }
         work();
-        let Smap { flags, .. } = smap(HITS.iter().next().expect("a lane").1 as *const _ as usize);
-        println!("mapped {flags:?}");
         let area = Area::builder().cpus(240).build().expect("an area takes no memory by itself");
         // 60 MiB each: sooner or later there is an error, and nobody is killed.
         let blocks: Vec<_> =

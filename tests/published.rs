@@ -9,6 +9,7 @@ use common::stress;
 use corelocal::refcount::PerCpuArcOwner;
 use corelocal::{PerCpuRing, PerCpuRwLock};
 use std::cell::Cell;
+use std::sync::Barrier;
 use std::thread;
 
 /// Four words that are always the same one.
@@ -40,9 +41,11 @@ fn an_object_arrives_without_what_its_last_user_did() {
     use corelocal::PerCpuPool;
     let pool = PerCpuPool::builder(|| Plain::new(0)).lane_capacity(2).shared_batches(2);
     let pool = pool.build().expect("memory for three lanes");
+    let begin = Barrier::new(4);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
+                begin.wait();
                 for _ in 0..rounds() {
                     let (one, two) = (pool.get(), pool.get());
                     one.step();
@@ -63,10 +66,12 @@ fn an_object_arrives_without_what_its_last_user_did() {
 fn a_record_arrives_without_what_its_writer_did_before() {
     let ring = PerCpuRing::new(4096);
     let mut reader = ring.reader().expect("the only one");
+    let begin = Barrier::new(4);
     thread::scope(|scope| {
         let writers = [(); 3].map(|()| {
             scope.spawn(|| {
                 let mut written = 0;
+                begin.wait();
                 for word in 0..rounds() {
                     let plain = Box::into_raw(Box::new([word; 4]));
                     match ring.write(&plain.expose_provenance().to_ne_bytes()) {
@@ -78,6 +83,7 @@ fn a_record_arrives_without_what_its_writer_did_before() {
             })
         });
         let mut read = 0;
+        begin.wait();
         let mut take = || {
             for record in reader.drain() {
                 let at = usize::from_ne_bytes(record.bytes().try_into().expect("one word"));
@@ -108,15 +114,18 @@ fn boxed(at: usize) -> Box<[u64; 4]> {
 #[test]
 fn a_writer_comes_before_its_readers_have_left() {
     let lock = PerCpuRwLock::new([0_u64; 4]);
+    let begin = Barrier::new(4);
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
+                begin.wait();
                 for _ in 0..rounds() {
                     let words = lock.read().unwrap();
                     assert!(words.iter().all(|word| *word == words[0]), "half of it: {words:?}");
                 }
             });
         }
+        begin.wait();
         for word in 1..=rounds() / 20 {
             lock.write().unwrap().fill(word);
         }

@@ -14,6 +14,7 @@
 //! the machine then costs patience, not truth. The number of rejected pieces is printed.
 
 pub mod cases;
+pub mod cold;
 pub mod events;
 pub mod machine;
 pub mod paired;

@@ -42,6 +42,21 @@ pub fn detours() -> String {
     format!("{} aborts, {} spills", now.aborts, now.spills)
 }
 
+/// Bytes of the second level of the first allowed CPU's caches; a large one where nobody says.
+pub fn second_level() -> usize {
+    let folder = format!("/sys/devices/system/cpu/cpu{}/cache", cpus()[0]);
+    let sizes = (0..8).filter_map(|index| {
+        let of = |what: &str| read(&format!("{folder}/index{index}/{what}"));
+        if of("level") == "2" { kibibytes(&of("size")) } else { None }
+    });
+    sizes.max().unwrap_or(4 << 20)
+}
+
+/// `2048K`, as the kernel writes it.
+fn kibibytes(text: &str) -> Option<usize> {
+    text.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1 << 10)
+}
+
 /// Machine with its load, backend with its reason, and command.
 pub fn facts(bench: &str) -> [String; 3] {
     let load = read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ");
@@ -187,6 +202,13 @@ mod tests {
         })
         .join()
         .expect("pinned");
+    }
+
+    #[test]
+    fn the_size_of_a_cache_is_read_as_the_kernel_writes_it() {
+        assert_eq!(kibibytes("2048K"), Some(2 << 20));
+        assert_eq!((kibibytes(""), kibibytes("2M"), kibibytes("K")), (None, None, None));
+        assert!(second_level() >= 64 << 10);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The interleaved harness: every case of a group once a round, in a freshly shuffled order.
 //!
 //! Whatever the machine does meanwhile meets all cases alike. A case's figure is the median over the
-//! rounds; its ratio to the group's baseline is the median of the ratios within each round; both
+//! rounds, and it is made anew for each, at another place in memory; its ratio to the group's baseline is the median of the ratios within each round; both
 //! with a 95 % interval by order statistics. Preempted pieces are rejected, repeated and counted.
 
 use crate::cases::{self, GROUPS, Goal};
@@ -143,6 +143,7 @@ pub fn measure_and_tell(
     for round in 1..=options.rounds {
         random.shuffle(&mut order);
         for &at in &order {
+            list[at].remake(&mut random);
             ns[at].extend(list[at].piece().ns());
         }
         tell(Step::Rounds(round));
@@ -220,7 +221,7 @@ impl Random {
 mod tests {
     use super::*;
     use crate::{Case, Sample};
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::rc::Rc;
     use std::time::Duration;
 
@@ -250,13 +251,13 @@ mod tests {
         let log = Rc::new(RefCell::new(Vec::new()));
         // `slow` takes three times what `base` takes, while the machine slows down all the time.
         let case = |peer, factor: u64| {
-            let log = Rc::clone(&log);
+            let (log, calls) = (Rc::clone(&log), Rc::new(Cell::new(0)));
             let make = move || {
-                let (log, mut calls) = (Rc::clone(&log), 0);
+                let (log, calls) = (Rc::clone(&log), Rc::clone(&calls));
                 Box::new(move |ops: u64| {
                     log.borrow_mut().push(peer);
-                    calls += 1;
-                    let elapsed = Duration::from_micros(1000 * ops * factor * calls);
+                    calls.set(calls.get() + 1);
+                    let elapsed = Duration::from_micros(1000 * ops * factor * calls.get());
                     Sample { ops, elapsed, ..Sample::default() }
                 }) as crate::sample::Body
             };
@@ -274,9 +275,12 @@ mod tests {
         let (own, than) = (("scene".into(), "slow"), ("scene".into(), "base"));
         let reached = reached(vec![Goal { own, than, most: 2.0 }], &outcomes);
         assert_eq!(reached[0].1, Interval { median: 3.0, lo: 3.0, hi: 3.0 });
+        // A piece that warms up, and one that counts.
         let log = log.borrow();
-        let firsts: Vec<_> = log[log.len() - 40..].chunks(2).map(|round| round[0]).collect();
-        assert!(firsts.contains(&"base") && firsts.contains(&"slow"), "{firsts:?}");
-        assert!(log[log.len() - 40..].chunks(2).all(|round| round[0] != round[1]));
+        let rounds: Vec<_> = log[log.len() - 80..].chunks(4).collect();
+        let of = |first| move |round: &&[&str]| round[..2] == [first; 2] && round[2] != first;
+        let firsts = ["base", "slow"].map(|first| rounds.iter().filter(|r| of(first)(r)).count());
+        assert!(firsts[0] > 0 && firsts[1] > 0 && firsts[0] + firsts[1] == 20, "{log:?}");
+        assert!(rounds.iter().all(|round| round[2] == round[3]), "{log:?}");
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::events::{self, Counts};
 use crate::machine;
+use crate::paired::Random;
+use corelocal::{PerCpu, PerCpuCell};
 use std::fmt;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
@@ -9,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How long a piece of a case should take: long enough for the clock, short enough to pass between
 /// two switches of a busy machine.
 pub const PIECE: Duration = Duration::from_micros(100);
+
+/// What takes longer to make is made once, and not anew for each round.
+const COSTLY: Duration = Duration::from_millis(4);
 
 /// Tries before a machine counts as too busy to measure on.
 const TRIES: u32 = 10_000;
@@ -71,9 +76,31 @@ pub struct Case {
     peer: &'static str,
     make: Box<dyn Fn() -> Body>,
     body: Option<Body>,
+    /// What the last preparation took.
+    making: Duration,
+    /// What lies in memory before what was made.
+    before: Option<Ballast>,
+    /// How long a piece should take, and how many of them make one of [`Case::piece`].
+    lasts: Duration,
+    parts: u32,
     /// Operations of a piece, once they are known.
     ops: u64,
     rejected: u64,
+}
+
+/// Memory that is there only so that what is made next lies elsewhere.
+#[allow(dead_code, reason = "held, never looked at")]
+struct Ballast {
+    heap: Vec<u8>,
+    lanes: Vec<PerCpu<PerCpuCell<u64>>>,
+}
+
+impl Ballast {
+    fn new(random: &mut Random) -> Self {
+        let heap = Vec::with_capacity(16 * (1 + random.next() % 512) as usize);
+        let lanes = (0..random.next() % 32).map(|_| PerCpu::zeroed()).collect();
+        Self { heap, lanes }
+    }
 }
 
 impl Case {
@@ -84,7 +111,16 @@ impl Case {
         make: impl Fn() -> Body + 'static,
     ) -> Self {
         let (scene, make) = (scene.into(), Box::new(make));
-        Self { scene, peer, make, body: None, ops: 1, rejected: 0 }
+        let (making, lasts) = (Duration::ZERO, PIECE);
+        let (before, parts) = (None, 1);
+        Self { scene, peer, make, body: None, making, before, lasts, parts, ops: 1, rejected: 0 }
+    }
+
+    /// The same with longer pieces, and so many of them together: where something happens now and then
+    /// that every sample should hold many of. One long piece would seldom pass undisturbed.
+    #[must_use]
+    pub fn in_parts(self, parts: u32, piece: Duration) -> Self {
+        Self { lasts: piece, parts, ..self }
     }
 
     /// What is done.
@@ -102,17 +138,52 @@ impl Case {
         self.rejected
     }
 
-    /// One undisturbed piece, of about [`PIECE`].
+    /// One undisturbed piece, of about [`PIECE`] or what was asked for.
     ///
     /// # Panics
     ///
     /// If the machine is so busy that no piece passes undisturbed.
     pub fn piece(&mut self) -> Sample {
         if self.body.is_none() {
-            self.body = Some((self.make)());
+            self.make();
             self.calibrate();
         }
-        self.undisturbed(self.ops)
+        let mut total = self.undisturbed(self.ops);
+        for _ in 1..self.parts {
+            total += self.undisturbed(self.ops);
+        }
+        total
+    }
+
+    /// Prepares the case anew, at another place in memory, and warms it up.
+    ///
+    /// Where things lie decides by tens of percent what some operations take (which sets of the cache, which
+    /// pages, which neighbours), for as long as they lie there. Made once, a case would show one such
+    /// place, with a small interval; made anew for each round, it shows all of them.
+    ///
+    /// # Panics
+    ///
+    /// As [`Case::piece`].
+    pub fn remake(&mut self, random: &mut Random) {
+        if self.body.is_none() || self.making > COSTLY {
+            return;
+        }
+        let ballast = Ballast::new(random);
+        // The old one goes after the new one came, whose place would else be the same.
+        let old = self.body.take();
+        self.make();
+        drop(old);
+        self.before = Some(ballast);
+        let rejected = self.rejected;
+        self.undisturbed(self.ops);
+        // What warms up is no sample, whether disturbed or not.
+        self.rejected = rejected;
+    }
+
+    fn make(&mut self) {
+        let start = Instant::now();
+        self.body = Some((self.make)());
+        self.making = start.elapsed();
     }
 
     /// How often each event comes in an operation, by the median of a few pieces; empty where no
@@ -167,7 +238,7 @@ impl Case {
     fn calibrate(&mut self) {
         // Everything cold is behind us after the first.
         self.undisturbed(1);
-        while self.fastest_of_three() < PIECE / 2 && self.ops < 1 << 32 {
+        while self.fastest_of_three() < self.lasts / 2 && self.ops < 1 << 32 {
             self.ops *= 2;
         }
     }
@@ -223,6 +294,47 @@ mod tests {
         let mut case = fake(Rc::default(), |_| false);
         assert_eq!(case.time(1), Duration::from_micros(1));
         assert!(case.piece().elapsed >= PIECE / 2);
+    }
+
+    /// With one place for good, two names of one case would differ for good.
+    #[test]
+    fn a_case_is_made_anew_beside_the_old_one_and_keeps_its_operations() {
+        let (calls, made) = (Rc::<Cell<u64>>::default(), Rc::<Cell<(u32, u32)>>::default());
+        struct Made(Rc<Cell<(u32, u32)>>);
+        impl Drop for Made {
+            fn drop(&mut self) {
+                let (made, dropped) = self.0.get();
+                assert!(made > dropped + 1 || made == 3, "dropped before the next was made");
+                self.0.set((made, dropped + 1));
+            }
+        }
+        let (log, seen) = (Rc::clone(&made), Rc::clone(&calls));
+        let mut case = Case::new("scene", "peer", move || {
+            let (made, dropped) = log.get();
+            log.set((made + 1, dropped));
+            let (held, calls) = (Made(Rc::clone(&log)), Rc::clone(&seen));
+            Box::new(move |ops| {
+                let _held = &held;
+                calls.set(calls.get() + 1);
+                // The first try of a preparation is disturbed.
+                let rejected = u64::from(ops == 64 && calls.get() % 2 == 0);
+                if rejected > 0 {
+                    Sample::REJECTED
+                } else {
+                    Sample { ops, elapsed: Duration::from_micros(ops), ..Sample::default() }
+                }
+            })
+        });
+        let mut random = Random::new(1);
+        // Nothing to make anew yet.
+        case.remake(&mut random);
+        assert_eq!(made.get(), (0, 0));
+        let ops = case.piece().ops;
+        let rejected = case.rejected();
+        case.remake(&mut random);
+        case.remake(&mut random);
+        assert_eq!((made.get(), case.rejected()), ((3, 2), rejected));
+        assert_eq!(case.undisturbed(case.ops).ops, ops);
     }
 
     #[test]

@@ -133,6 +133,31 @@ fn record_is_reused_too_early() {
     });
 }
 
+/// What its last owner says of a record's bounds is not true of the chunk that takes it next.
+#[test]
+fn chunk_behind_a_used_record_counts_as_full() {
+    large_model("chunk_behind_a_used_record_counts_as_full", [2, 3], || {
+        let area = area();
+        let (word, page) = (Owned::<Word>::new(&area, 1), Owned::<Page>::new(&area, 2));
+        drop(word); // its chunk is the spare one
+        let got = Arc::new(Mutex::new(None));
+        let grown = area.clone();
+        together([
+            part(&got, move |got| {
+                let word = Owned::<Word>::new(&grown, 3);
+                *got.lock().expect("nobody else") = Some(word);
+            }),
+            part(&area, |_| drop(page)),
+        ]);
+        let chunks = area.stats().chunks;
+        let next = Owned::<Word>::new(&area, 4);
+        assert_eq!(area.stats().chunks, chunks, "it had room for two");
+        let got = got.lock().expect("nobody else").take();
+        drop((got, next));
+        end(area);
+    });
+}
+
 /// A search that fails because of what it did not see yet must not hide it for ever: the area is
 /// at its capacity, so who does not find what was freed before is refused.
 fn freed_memory_is_hidden(name: &str, a_search_failed_before: bool) {

@@ -6,10 +6,11 @@ use corelocal::sys::rseq::{
     Anchored, Atomic, Contract, HERE, Hot, HotWords, Outcome, Word, Words, try_lock, unlock, update,
 };
 use loom_tests::sections::{CPU, Node, SPILL, Shared, Side};
-use loom_tests::{Arc, AtomicU64, fence, model, part, together};
+use loom_tests::{Arc, AtomicU64, fence, large_model, model, part, together};
 use std::sync::atomic::Ordering;
 
-/// Attempts until one is not cut off; with two threads each can cut the other off a few times.
+/// Attempts until one is not cut off; with two threads each can cut the other off a few times. (Without a
+/// bound for ever: a model in which both try has one.)
 fn settled<T>(attempt: impl Fn() -> Outcome<T>) -> Outcome<T> {
     loop {
         match attempt() {
@@ -28,7 +29,7 @@ fn add(shared: &Shared, on: impl Contract) {
 
 #[test]
 fn two_sections_on_one_cpu_lose_an_update() {
-    model("two_sections_on_one_cpu_lose_an_update", 3, || {
+    large_model("two_sections_on_one_cpu_lose_an_update", [3, 5], || {
         let shared = Shared::new();
         let one = |shared: &Shared| add(shared, shared.machine.on(CPU));
         together([part(&shared, one), part(&shared, one)]);
@@ -51,7 +52,7 @@ fn a_spilling_thread_disturbs_sections() {
 
 #[test]
 fn fetched_values_are_given_to_two_threads() {
-    model("fetched_values_are_given_to_two_threads", 3, || {
+    large_model("fetched_values_are_given_to_two_threads", [3, 5], || {
         let shared = Shared::new();
         let seen = Arc::new(AtomicU64::new(0));
         let threads = [0, 1].map(|_| {
@@ -94,7 +95,7 @@ fn push_and_pop(shared: &Shared, on: impl Contract, index: usize) {
 
 #[test]
 fn a_popped_node_has_two_owners() {
-    model("a_popped_node_has_two_owners", 2, || {
+    large_model("a_popped_node_has_two_owners", [2, 4], || {
         let shared = Shared::new();
         together([0, 1].map(|index| {
             part(&shared, move |shared| push_and_pop(shared, shared.machine.on(CPU), index))
@@ -114,7 +115,7 @@ fn a_node_popped_by_atomics_has_two_owners() {
 
 #[test]
 fn a_stack_hands_a_value_out_twice() {
-    model("a_stack_hands_a_value_out_twice", 2, || {
+    large_model("a_stack_hands_a_value_out_twice", [2, 4], || {
         let shared = Shared::new();
         let popped = Arc::new(AtomicU64::new(0));
         let threads = [1, 2].map(|value: usize| {

@@ -15,6 +15,7 @@ pub mod command;
 pub mod disassembly;
 pub mod elf;
 pub mod exact;
+pub mod expected;
 pub mod implementation;
 pub mod lanes;
 pub mod pages;

@@ -44,6 +44,10 @@ impl StaticCounter {
 
     /// A handle to the counter, which is made now if this is the first use.
     ///
+    /// # Panics
+    ///
+    /// If the system refuses memory for it.
+    ///
     /// ```
     /// # use corelocal::{CounterRef, StaticCounter};
     /// static READS: StaticCounter = StaticCounter::new();
@@ -200,6 +204,10 @@ impl StaticGauge {
     }
 
     /// A handle to the gauge, which is made now if this is the first use.
+    ///
+    /// # Panics
+    ///
+    /// If the system refuses memory for it.
     ///
     /// ```
     /// # use corelocal::StaticGauge;

@@ -9,7 +9,7 @@ use core::fmt;
 /// two groups of 40 are common. The CPUs' ids here are the sum of the sizes before: the first CPU of a
 /// group comes right behind the last one of the group before it.
 ///
-/// This crate itself asks Windows for no CPU: its [`Backend`](../enum.Backend.html) there is `Thread`. This
+/// This crate itself asks Windows for no CPU: its [`Backend`](../sys/enum.Backend.html) there is `Thread`. This
 /// is for those who do, and then have a mask, a [`PriorityVec`](crate::PriorityVec) or an array of their own.
 ///
 /// Give the **largest** size of each group (`GetMaximumProcessorCount`), not how many are active: then
@@ -31,6 +31,17 @@ pub struct ProcessorGroups {
 }
 
 /// Why sizes are not those of processor groups.
+///
+/// ```
+/// use corelocal::cpu::{ProcessorGroups, ProcessorGroupsError};
+///
+/// // Sizes that were read from somewhere: a machine's CPUs, not those of its groups.
+/// let error = ProcessorGroups::new([80]).unwrap_err();
+/// assert_eq!(error, ProcessorGroupsError::TooLarge { group: 0, size: 80 });
+/// let groups = ProcessorGroups::new([40, 40])?; // ask GetMaximumProcessorCount for each group
+/// assert_eq!(groups.cpus(), 80);
+/// # Ok::<(), ProcessorGroupsError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ProcessorGroupsError {
@@ -47,6 +58,15 @@ pub enum ProcessorGroupsError {
 
 impl ProcessorGroups {
     /// The most CPUs of a group.
+    ///
+    /// ```
+    /// use corelocal::cpu::ProcessorGroups;
+    ///
+    /// // Made-up groups for a test, as full as they can be.
+    /// let full = ProcessorGroups::new([ProcessorGroups::MOST; 3])?;
+    /// assert_eq!(full.cpus(), 192);
+    /// # Ok::<(), corelocal::cpu::ProcessorGroupsError>(())
+    /// ```
     pub const MOST: u32 = 64;
 
     /// Groups of these sizes, in their order. A group can be empty; there can be none.
@@ -54,6 +74,16 @@ impl ProcessorGroups {
     /// # Errors
     ///
     /// [`ProcessorGroupsError`].
+    ///
+    /// ```
+    /// use corelocal::cpu::ProcessorGroups;
+    ///
+    /// // As a program on Windows makes them, once, at its start.
+    /// let maximum_processor_count = |group: u16| if group == 0 { 64 } else { 16 };
+    /// let groups = ProcessorGroups::new((0..2).map(maximum_processor_count))?;
+    /// assert_eq!((groups.groups(), groups.cpus()), (2, 80));
+    /// # Ok::<(), corelocal::cpu::ProcessorGroupsError>(())
+    /// ```
     pub fn new(sizes: impl IntoIterator<Item = u32>) -> Result<Self, ProcessorGroupsError> {
         let (mut starts, mut cpus) = (Vec::new(), 0);
         for size in sizes {
@@ -71,6 +101,19 @@ impl ProcessorGroups {
 
     /// The CPU with this number in its group; `None` if there is no such group, or it has no such
     /// number. O(1).
+    ///
+    /// ```
+    /// use corelocal::cpu::ProcessorGroups;
+    ///
+    /// let groups = ProcessorGroups::new([36, 36])?;
+    /// let mut by_cpu = vec![0_u64; groups.cpus() as usize];
+    /// let (group, number) = (1, 2); // of GetCurrentProcessorNumberEx
+    /// if let Some(cpu) = groups.cpu(group, number) {
+    ///     by_cpu[cpu.index()] += 1;
+    /// }
+    /// assert_eq!(by_cpu[38], 1);
+    /// # Ok::<(), corelocal::cpu::ProcessorGroupsError>(())
+    /// ```
     pub fn cpu(&self, group: u16, number: u8) -> Option<CpuId> {
         let [start, end] = *self.starts.get(usize::from(group)..)?.first_chunk()?;
         let id = start + u32::from(number);
@@ -78,6 +121,20 @@ impl ProcessorGroups {
     }
 
     /// A CPU's group, and its number there; `None` if there is no such CPU. O(log groups).
+    ///
+    /// ```
+    /// use corelocal::cpu::ProcessorGroups;
+    /// use corelocal::CpuId;
+    ///
+    /// // The affinity masks of a set of CPUs, one for each group.
+    /// let groups = ProcessorGroups::new([4, 4])?;
+    /// let mut masks = vec![0_u64; groups.groups()];
+    /// for (group, number) in [3, 4, 6, 99].iter().filter_map(|id| groups.place(CpuId::new(*id))) {
+    ///     masks[usize::from(group)] |= 1 << number;
+    /// }
+    /// assert_eq!(masks, [0b1000, 0b0101]); // there is no CPU 99
+    /// # Ok::<(), corelocal::cpu::ProcessorGroupsError>(())
+    /// ```
     pub fn place(&self, cpu: CpuId) -> Option<(u16, u8)> {
         // Behind the group: an empty one begins where the next one does.
         let behind = self.starts.partition_point(|start| *start <= cpu.get());
@@ -86,11 +143,30 @@ impl ProcessorGroups {
     }
 
     /// How many groups there are.
+    ///
+    /// ```
+    /// use corelocal::cpu::ProcessorGroups;
+    ///
+    /// let groups = ProcessorGroups::new([64, 0, 8])?;
+    /// let threads = vec![(); groups.groups()]; // one that serves each group; an empty one counts too
+    /// assert_eq!(threads.len(), 3);
+    /// # Ok::<(), corelocal::cpu::ProcessorGroupsError>(())
+    /// ```
     pub fn groups(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// CPUs of all groups: the highest id + 1.
+    ///
+    /// ```
+    /// use corelocal::CpuMask;
+    /// use corelocal::cpu::ProcessorGroups;
+    ///
+    /// let groups = ProcessorGroups::new([40, 40])?;
+    /// let everywhere = CpuMask::first_cpus(groups.cpus());
+    /// assert_eq!(everywhere.to_string(), "0-79");
+    /// # Ok::<(), corelocal::cpu::ProcessorGroupsError>(())
+    /// ```
     pub fn cpus(&self) -> u32 {
         self.starts.last().copied().unwrap_or(0)
     }

@@ -54,6 +54,10 @@ impl<const N: usize, B: Buckets<N>> StaticHistogram<N, B> {
 
     /// A handle to the histogram, which is made now if this is the first use.
     ///
+    /// # Panics
+    ///
+    /// If the system refuses memory for it.
+    ///
     /// ```
     /// # use corelocal::StaticHistogram;
     /// use corelocal::histogram::{HistogramRef, LogLinear};

@@ -28,6 +28,8 @@ impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
 
     /// Puts `new` into this CPU's copy. Returns the lane, and what was there.
     ///
+    /// Relaxed. Safe in signal handlers, as [`add`](PerCpuRef::add) is.
+    ///
     /// ```
     /// # use corelocal::{PerCpu, PerCpuCell};
     /// // What the CPU did last.
@@ -49,6 +51,8 @@ impl<W: Word, O> PerCpuRef<'_, PerCpuCell<W>, O> {
 
     /// Puts `new` into this CPU's copy if it holds `current`. Returns the lane, and what was
     /// there: `Ok` if it was `current`, `Err` if it was not.
+    ///
+    /// Relaxed. Safe in signal handlers, as [`add`](PerCpuRef::add) is.
     ///
     /// ```
     /// # use corelocal::{PerCpu, PerCpuCell};
@@ -133,7 +137,7 @@ fn lane_of(index: u32) -> Lane {
 impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     /// Adds `value` to this CPU's copy, wrapping.
     ///
-    /// Safe in signal handlers and in a forked child; allocates nothing, takes no lock.
+    /// Relaxed. Safe in signal handlers and in a forked child; allocates nothing, takes no lock.
     ///
     /// ```
     /// # use corelocal::{PerCpu, PerCpuCell, PerCpuRef};
@@ -211,6 +215,8 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
 
     /// Adds `value` to this CPU's copy, wrapping. Returns the lane, and what was there.
     ///
+    /// Relaxed. Safe in signal handlers, as [`add`](PerCpuRef::add) is.
+    ///
     /// ```
     /// # use corelocal::{PerCpu, PerCpuCell};
     /// let events = PerCpu::<PerCpuCell<u64>>::zeroed();
@@ -231,6 +237,8 @@ impl<W: Number, O> PerCpuRef<'_, PerCpuCell<W>, O> {
     }
 
     /// Adds `value` to the copy of `cpu`, if this thread runs there.
+    ///
+    /// Relaxed. Safe in signal handlers, as [`add`](PerCpuRef::add) is.
     ///
     /// # Errors
     ///

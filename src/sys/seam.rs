@@ -8,6 +8,8 @@ use super::affinity;
 use super::os;
 use super::topology::Topology;
 use crate::cpu::CpuMask;
+use crate::sync::Ordering;
+use crate::sync::plain::AtomicPtr;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -78,7 +80,7 @@ pub(super) fn affinity() -> Option<Result<Vec<usize>, i32>> {
 }
 
 /// The made-up machine; `None` if this thread made up neither files nor affinity.
-/// Leaked, one for each scope that asks.
+/// Kept for ever, one for each scope that asks.
 pub(super) fn topology() -> Option<&'static Topology> {
     with(|seam| {
         if seam.root.is_none() && seam.affinity.is_none() {
@@ -86,10 +88,25 @@ pub(super) fn topology() -> Option<&'static Topology> {
         }
         let read = || -> &'static Topology {
             let root = seam.root.as_deref().unwrap_or(Path::new("/"));
-            Box::leak(Box::new(Topology::from_root(root)))
+            keep(Topology::from_root(root))
         };
         Some(*seam.topology.get_or_init(read))
     })
+}
+
+/// A made-up machine, and the one before it: all are reachable, for tools that look for leaks.
+struct Kept {
+    topology: Topology,
+    before: AtomicPtr<Kept>,
+}
+
+fn keep(topology: Topology) -> &'static Topology {
+    static LAST: AtomicPtr<Kept> = AtomicPtr::new(ptr::null_mut());
+    let kept = Box::leak(Box::new(Kept { topology, before: AtomicPtr::new(ptr::null_mut()) }));
+    // Relaxed, both: nobody reads the list.
+    let before = LAST.swap(kept, Ordering::Relaxed);
+    kept.before.store(before, Ordering::Relaxed);
+    &kept.topology
 }
 
 impl Affinity {

@@ -52,28 +52,31 @@ fn a_section_that_is_held_up_commits_behind_a_kill() {
         let owner = PerCpuArcOwner::new(value);
         let shared = owner.share();
         let other = Cell::new(Some(owner.share()));
-        let begins = AtomicBool::new(false);
+        let (begins, cloned) = (AtomicBool::new(false), Cell::new(None));
         std::thread::scope(|scope| {
             let (begins, shared, mut held) = (&begins, &shared, other.take());
             let handle = scope.spawn(move || {
                 let config = Config::new().at(point, Disturbance::Delay(1_000_000));
+                let mut clone = None;
                 testing::with(config.first_attempts(30), || {
                     begins.store(true, Ordering::Release);
                     if round % 2 == 0 {
-                        std::mem::forget(shared.clone());
+                        clone = Some(shared.clone());
                     } else {
                         drop(held.take());
                     }
                 });
-                held
+                (held, clone)
             });
             while !begins.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
             drop(owner);
-            other.set(handle.join().expect("no panic"));
+            let (held, clone) = handle.join().expect("no panic");
+            other.set(held);
+            cloned.set(clone);
         });
-        // Ours, and the other one and what was cloned and forgotten; or neither.
+        // Ours, and the other one and what was cloned; or neither.
         let left = if round % 2 == 0 { 3 } else { 1 };
         let told = PerCpuArc::references(&shared);
         assert_eq!((told, count(&drops)), (left, 0), "point {point}");

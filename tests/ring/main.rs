@@ -13,6 +13,7 @@ mod oracle;
 mod processes;
 #[cfg(feature = "testing")]
 #[path = "../../fuzz/bodies/src/rings.rs"]
+#[allow(unreachable_pub, reason = "a library's module elsewhere")]
 mod rings;
 mod threads;
 

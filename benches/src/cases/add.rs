@@ -1,7 +1,9 @@
-//! `add`: one counter, and sixteen in turn, from one thread and from two.
+//! `add`: one counter, and sixteen in turn, from one thread and from more; and 256 that no near cache
+//! holds, once each.
 //!
 //! One counter shows how long an add waits for the last one's store (latency); sixteen in turn show
-//! what an add costs (throughput), which is the fairer figure.
+//! what an add costs (throughput), which is the fairer figure. Cold, it is the lines that cost: 256
+//! counters of ours are 32 lines of a CPU, and 256 padded ones are 256, and the pointers to them.
 //!
 //! Ours is a section where the header says `rseq`: no locked instruction, and nearly the cost of a
 //! plain add. With the other backends it is a locked add on this CPU's copy. The peers' adds are
@@ -13,8 +15,8 @@ use super::peers::{
     COUNTERS, Contatori, Counters, FastCounter, OldPadded, Ours, Padded, PaddedByOurId, PerThread,
     Shared, Static, StdThreadLocal,
 };
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::threads::{self, Op, on_many};
+use crate::{Case, cold};
 use std::sync::Arc;
 
 pub(super) const BASELINE: &str = Padded::NAME;
@@ -28,17 +30,14 @@ struct Scene {
 impl Scene {
     fn name(self) -> String {
         let counters = if self.mask == 0 { "1 counter" } else { "16 counters in turn" };
-        format!("{counters}, {} thread{}", self.threads, if self.threads > 1 { "s" } else { "" })
+        format!("{counters}, {}", threads::label(self.threads))
     }
 
     fn case<C: Counters>(self, peer: &'static str) -> Case {
         Case::new(self.name(), peer, move || {
             let counters = C::new();
-            if self.threads == 1 {
-                return Box::new(move |ops| Sample::of(ops, || counters.run(ops, self.mask)));
-            }
             let op: Op = Arc::new(move |ops| counters.run(ops, self.mask));
-            Box::new(move |ops| on_two(&op, ops))
+            Box::new(move |ops| on_many(self.threads, &op, ops))
         })
     }
 
@@ -62,9 +61,27 @@ impl Scene {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let threads = if threads::two_cpus() { 1..=2 } else { 1..=1 };
-    let scenes = threads
-        .flat_map(|threads| [0, COUNTERS - 1].map(|mask| Scene { mask, threads }))
-        .collect::<Vec<_>>();
-    scenes.into_iter().flat_map(Scene::cases).collect()
+    let scenes = threads::counts()
+        .into_iter()
+        .flat_map(|threads| [0, COUNTERS - 1].map(|mask| Scene { mask, threads }));
+    scenes.flat_map(Scene::cases).chain(swept()).collect()
+}
+
+fn one_swept<C: Counters>(peer: &'static str) -> Case {
+    let scene = format!("{} counters, {}", cold::PASS, cold::NAME);
+    cold::case(scene, peer, COUNTERS, C::new, C::add)
+}
+
+/// Without those that know their counters at compile time: there are sixteen of them, and not 256.
+fn swept() -> [Case; 8] {
+    [
+        one_swept::<Ours>(Ours::NAME),
+        one_swept::<Ours>("PerCpu again"),
+        one_swept::<Shared>(Shared::NAME),
+        one_swept::<Padded>(Padded::NAME),
+        one_swept::<PaddedByOurId>(PaddedByOurId::NAME),
+        one_swept::<PerThread>(PerThread::NAME),
+        one_swept::<Contatori>(Contatori::NAME),
+        one_swept::<FastCounter>(FastCounter::NAME),
+    ]
 }

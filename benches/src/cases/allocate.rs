@@ -8,11 +8,12 @@
 //!
 //! `uninit` and `zeroed` touch nothing in new memory; the page faults come at the first write. They
 //! are in the figures of `written` and of the boxes, which write every lane. Reused memory was
-//! written in every lane before, so `zeroed` has to clear it.
+//! written in every lane before, so `zeroed` has to clear it. *Cold* memory was used, and no near cache
+//! holds any of it, nor anything of the allocator.
 
 use super::anchor;
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::threads::{self, Op, on_many};
+use crate::{Case, Sample, cold};
 use corelocal::bytemuck::Zeroable;
 use corelocal::{Area, PerCpu};
 use crossbeam_utils::CachePadded;
@@ -267,12 +268,25 @@ fn case<K: Kind>(bytes: usize, lanes: u32, new: bool, phase: Phase, peer: &'stat
 }
 
 fn on_threads<K: Kind>(lanes: u32, threads: usize, peer: &'static str) -> Case {
-    let name = format!("64 B, {lanes} lanes, reused, allocate + free, {threads} threads");
+    let name = format!("64 B, {lanes} lanes, reused, allocate + free, {}", threads::label(threads));
     Case::new(name, peer, move || {
         let kind = K::new(lanes);
         threaded(&kind, LOT as u64);
         let op: Op = Arc::new(move |ops| threaded(&kind, ops));
-        Box::new(move |ops| on_two(&op, ops.next_multiple_of(LOT as u64)))
+        Box::new(move |ops| on_many(threads, &op, ops.next_multiple_of(LOT as u64)))
+    })
+}
+
+fn swept<K: Kind>(bytes: usize, lanes: u32, peer: &'static str) -> Case {
+    let name = format!("{bytes} B, {lanes} lanes, {}, allocate + free", cold::NAME);
+    Case::new(name, peer, move || {
+        let (kind, mut lot) = (K::new(lanes), Vec::with_capacity(LOT));
+        let stays = kind.make();
+        cold::swept(LOT, move || {
+            let _stays = &stays;
+            lot.extend((0..LOT).map(|_| kind.make()));
+            lot.clear();
+        })
     })
 }
 
@@ -305,15 +319,20 @@ pub(super) fn cases() -> Vec<Case> {
         cases.extend(of_size::<[u64; 1]>(lanes));
         cases.extend(of_size::<[u64; 8]>(lanes));
         cases.extend(of_size::<[u64; 136]>(lanes));
-        if threads::two_cpus() {
-            cases.push(on_threads::<Uninit<[u64; 8]>>(lanes, 2, "PerCpu, uninit"));
-            cases.push(on_threads::<Zeroed<[u64; 8]>>(lanes, 2, "PerCpu, zeroed"));
-            cases.push(on_threads::<Written<[u64; 8]>>(lanes, 2, "PerCpu, written"));
-            cases.push(on_threads::<Boxed<[u64; 8]>>(lanes, 2, BASELINE));
+        for threads in threads::counts() {
+            cases.push(on_threads::<Uninit<[u64; 8]>>(lanes, threads, "PerCpu, uninit"));
+            cases.push(on_threads::<Zeroed<[u64; 8]>>(lanes, threads, "PerCpu, zeroed"));
+            cases.push(on_threads::<Written<[u64; 8]>>(lanes, threads, "PerCpu, written"));
+            cases.push(on_threads::<Boxed<[u64; 8]>>(lanes, threads, BASELINE));
         }
+        cases.push(swept::<Uninit<[u64; 8]>>(64, lanes, "PerCpu, uninit"));
+        cases.push(swept::<Zeroed<[u64; 8]>>(64, lanes, "PerCpu, zeroed"));
+        cases.push(swept::<Written<[u64; 8]>>(64, lanes, "PerCpu, written"));
+        cases.push(swept::<Boxed<[u64; 8]>>(64, lanes, BASELINE));
         if lanes == 65 {
             let null = case::<Uninit<[u64; 8]>>;
             cases.push(null(64, lanes, false, Phase::Both, "PerCpu, uninit, again"));
+            cases.push(swept::<Uninit<[u64; 8]>>(64, lanes, "PerCpu, uninit, again"));
         }
     }
     cases

@@ -1,5 +1,6 @@
 //! `counter`: the crate's counters beside those that a user would pick instead: adds from one thread
-//! and from two, and reads while nobody adds and while another thread does nothing else.
+//! and from more, adds to and reads of counters that no near cache holds, and reads
+//! while nobody adds and while another thread does nothing else.
 //!
 //! What a thread keeps to itself (`std thread_local Cell`) is the floor of an add, and cannot be
 //! read by others: it is not among the reads.
@@ -8,8 +9,8 @@ use super::Goal;
 use super::peers::{
     COUNTERS, Contatori, Counters, FastCounter, Ours, Padded, PerThread, Shared, StdThreadLocal,
 };
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::threads::{self, Op, on_many, on_two};
+use crate::{Case, Sample, cold};
 use corelocal::{BatchedCounter, CounterSet, PerCpuCounter, StaticCounter};
 use crossbeam_utils::CachePadded;
 use std::hint::black_box;
@@ -166,17 +167,14 @@ impl Counters for SharedLimited {
 
 fn add_scene(mask: usize, threads: usize) -> String {
     let counters = if mask == 0 { "1 counter" } else { "16 counters in turn" };
-    format!("add, {counters}, {threads} thread{}", if threads > 1 { "s" } else { "" })
+    format!("add, {counters}, {}", threads::label(threads))
 }
 
 fn add<C: Counters>(mask: usize, threads: usize, peer: &'static str) -> Case {
     Case::new(add_scene(mask, threads), peer, move || {
         let counters = C::new();
-        if threads == 1 {
-            return Box::new(move |ops| Sample::of(ops, || counters.run(ops, mask)));
-        }
         let op: Op = Arc::new(move |ops| counters.run(ops, mask));
-        Box::new(move |ops| on_two(&op, ops))
+        Box::new(move |ops| on_many(threads, &op, ops))
     })
 }
 
@@ -211,6 +209,18 @@ fn read<C: Counters>(peer: &'static str) -> Case {
         let counters = C::new();
         counters.run(1000, 0);
         Box::new(move |ops| Sample::of(ops, || reads(&counters, ops)))
+    })
+}
+
+fn add_swept<C: Counters>(peer: &'static str) -> Case {
+    let scene = format!("add, {} counters, {}", cold::PASS, cold::NAME);
+    cold::case(scene, peer, COUNTERS, C::new, C::add)
+}
+
+fn read_swept<C: Counters>(peer: &'static str) -> Case {
+    let scene = format!("read, {} counters, {}", cold::PASS, cold::NAME);
+    cold::case(scene, peer, COUNTERS, C::new, |counters: &C, which| {
+        black_box(counters.sum(which));
     })
 }
 
@@ -253,10 +263,12 @@ macro_rules! reads {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for threads in if threads::two_cpus() { 1..=2 } else { 1..=1 } {
+    for threads in threads::counts() {
         cases.extend([0, COUNTERS - 1].map(|mask| adds(mask, threads)).into_iter().flatten());
     }
     cases.extend(reads!(read));
+    cases.extend(reads!(add_swept));
+    cases.extend(reads!(read_swept));
     if threads::two_cpus() {
         cases.extend(reads!(read_while_hot));
     }

@@ -1,4 +1,5 @@
-//! `histogram`: a latency is recorded, from one thread and from two.
+//! `histogram`: a latency is recorded, from one thread and from more; and into 64
+//! histograms that no near cache holds.
 //!
 //! One value again and again shows how long a record waits for the last one's store; a mixture of
 //! latencies shows what a record costs, which is the fairer figure. All have about the same
@@ -12,12 +13,13 @@
 //! as preemption, and the piece is rejected: on a busy machine its figure from two threads is that of
 //! pieces in which the threads did not meet.
 
-use crate::machine::forget;
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::machine::{forget, sched_getcpu};
+use crate::threads::{self, Op, on_many};
+use crate::{Case, cold};
 use ::histogram::AtomicHistogram;
 use corelocal::histogram::{Buckets, Fixed, LogLinear, WithSum};
-use corelocal::{PerCpuHistogram, StaticHistogram};
+use corelocal::{PerCpu, PerCpuHistogram, StaticHistogram};
+use crossbeam_utils::CachePadded;
 use hdrhistogram::Histogram as Hdr;
 use prometheus_client::metrics::histogram::Histogram as Prometheus;
 use std::cell::RefCell;
@@ -134,6 +136,27 @@ impl Record for Shared {
 
     fn count(&self) -> u64 {
         self.0.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// The same, one for each CPU: what people write by hand.
+struct ByHand(Vec<CachePadded<Shared>>);
+
+impl Record for ByHand {
+    const NAME: &'static str = "AtomicU64 array[sched_getcpu]";
+
+    fn new() -> Self {
+        let cpus = PerCpu::<u8>::zeroed().cpus();
+        Self((0..cpus).map(|_| CachePadded::new(Shared::new())).collect())
+    }
+
+    #[inline]
+    fn record(&self, value: u64) {
+        self.0[sched_getcpu()].record(value);
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|one| one.count()).sum()
     }
 }
 
@@ -258,18 +281,15 @@ struct Scene {
 impl Scene {
     fn name(self) -> String {
         let values = if self.mixed { "a mixture" } else { "one value" };
-        format!("{values}, {} thread{}", self.threads, if self.threads > 1 { "s" } else { "" })
+        format!("{values}, {}", threads::label(self.threads))
     }
 
     fn case<R: Record>(self, peer: &'static str) -> Case {
         Case::new(self.name(), peer, move || {
             let (histogram, values) =
                 (R::new(), if self.mixed { mixture() } else { [10_000; 1024] });
-            if self.threads == 1 {
-                return Box::new(move |ops| Sample::of(ops, || histogram.run(ops, &values)));
-            }
             let op: Op = Arc::new(move |ops| histogram.run(ops, &values));
-            Box::new(move |ops| on_two(&op, ops))
+            Box::new(move |ops| on_many(self.threads, &op, ops))
         })
     }
 
@@ -281,6 +301,7 @@ impl Scene {
             self.case::<OursFixed>(OursFixed::NAME),
             self.case::<Static>(Static::NAME),
             self.case::<Shared>(Shared::NAME),
+            self.case::<ByHand>(ByHand::NAME),
             self.case::<H2>(H2::NAME),
             self.case::<LockedHdr>(LockedHdr::NAME),
             self.case::<ThreadsHdr>(ThreadsHdr::NAME),
@@ -291,9 +312,36 @@ impl Scene {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let threads = if threads::two_cpus() { 1..=2 } else { 1..=1 };
-    let scenes = threads.flat_map(|threads| [false, true].map(|mixed| Scene { mixed, threads }));
-    scenes.flat_map(Scene::cases).collect()
+    let counts = threads::counts().into_iter();
+    let scenes = counts.flat_map(|threads| [false, true].map(|mixed| Scene { mixed, threads }));
+    scenes.flat_map(Scene::cases).chain(swept()).collect()
+}
+
+/// Records into each of so many histograms, between which are those into the others.
+const EACH: usize = 4;
+
+fn one_swept<R: Record>(peer: &'static str) -> Case {
+    let scene = format!("{} histograms, {}", cold::PASS / EACH, cold::NAME);
+    let make = || (R::new(), mixture());
+    cold::case(scene, peer, EACH, make, |(histogram, values): &(R, [u64; 1024]), part| {
+        histogram.record(values[part]);
+    })
+}
+
+/// Without those of which there is one in the program.
+fn swept() -> [Case; 10] {
+    [
+        one_swept::<Ours>(Ours::NAME),
+        one_swept::<Ours>("PerCpuHistogram again"),
+        one_swept::<OursSum>(OursSum::NAME),
+        one_swept::<OursFixed>(OursFixed::NAME),
+        one_swept::<Shared>(Shared::NAME),
+        one_swept::<ByHand>(ByHand::NAME),
+        one_swept::<H2>(H2::NAME),
+        one_swept::<LockedHdr>(LockedHdr::NAME),
+        one_swept::<ThreadsHdr>(ThreadsHdr::NAME),
+        one_swept::<PrometheusClient>(PrometheusClient::NAME),
+    ]
 }
 
 #[cfg(test)]
@@ -314,6 +362,7 @@ mod tests {
         counts_exactly::<OursFixed>();
         counts_exactly::<Static>();
         counts_exactly::<Shared>();
+        counts_exactly::<ByHand>();
         counts_exactly::<H2>();
         counts_exactly::<LockedHdr>();
         counts_exactly::<ThreadsHdr>();

@@ -3,16 +3,18 @@
 //! `add` adds one to this CPU's counter of the object that is there; `replace` puts a new object of zeros
 //! in its place and lets the old one go. The floor is an object that nobody replaces, which is
 //! **wrong** here. In `64 a pin` a guard serves 64 adds, as in a program that pins once a request.
+//! Cold are 256 such places, each used once, of which no near cache holds anything.
 #![allow(unsafe_code, reason = "shared pointers of crossbeam-epoch")]
 
 use crate::machine::{forget, sched_getcpu};
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::threads::{self, Op, on_many};
+use crate::{Case, cold};
 use arc_swap::ArcSwap;
 use corelocal::reclaim::pin;
 use corelocal::{AtomicPerCpu, PerCpu, PerCpuCell};
 use crossbeam_epoch::{Atomic, Owned};
 use crossbeam_utils::CachePadded;
+use crossbeam_utils::sync::ShardedLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -158,19 +160,38 @@ impl Slot for Locked {
     }
 }
 
+struct Sharded(ShardedLock<Arc<Array>>);
+
+impl Slot for Sharded {
+    fn new() -> Self {
+        Self(ShardedLock::new(Arc::new(Array::new())))
+    }
+
+    #[inline]
+    fn add(&self) {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).add();
+    }
+
+    #[inline]
+    fn replace(&self) {
+        let new = Arc::new(Array::new());
+        let old =
+            std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), new);
+        drop(old);
+    }
+}
+
 /// A case of an operation that is made when it is first measured.
-fn of(scene: &str, two: bool, peer: &'static str, make: impl Fn() -> Op + 'static) -> Case {
-    let scene = format!("{scene}, {} thread{}", 1 + u32::from(two), if two { "s" } else { "" });
+fn of(scene: &str, threads: usize, peer: &'static str, make: impl Fn() -> Op + 'static) -> Case {
+    let scene = format!("{scene}, {}", threads::label(threads));
     Case::new(scene, peer, move || {
         let op = make();
-        if two {
-            return Box::new(move |ops| on_two(&op, ops.next_multiple_of(A_PIN)));
-        }
-        Box::new(move |ops| {
-            let ops = ops.next_multiple_of(A_PIN);
-            Sample::of(ops, || op(ops))
-        })
+        Box::new(move |ops| on_many(threads, &op, ops.next_multiple_of(A_PIN)))
     })
+}
+
+fn swept<S: Slot>(peer: &'static str) -> Case {
+    cold::case(format!("add, {}", cold::NAME), peer, 1, S::new, |slot: &S, _| slot.add())
 }
 
 fn repeat(ops: u64, op: impl Fn()) {
@@ -180,15 +201,15 @@ fn repeat(ops: u64, op: impl Fn()) {
     }
 }
 
-fn add<S: Slot>(two: bool, peer: &'static str) -> Case {
-    of("add", two, peer, || {
+fn add<S: Slot>(threads: usize, peer: &'static str) -> Case {
+    of("add", threads, peer, || {
         let slot = S::new();
         Arc::new(move |ops| repeat(ops, || slot.add()))
     })
 }
 
-fn add_many(two: bool) -> Case {
-    of("add", two, "AtomicPerCpu, 64 a pin", || {
+fn add_many(threads: usize) -> Case {
+    of("add", threads, "AtomicPerCpu, 64 a pin", || {
         let Ours(slot) = Ours::new();
         Arc::new(move |ops| {
             for _ in 0..ops / A_PIN {
@@ -202,7 +223,7 @@ fn add_many(two: bool) -> Case {
 }
 
 fn replace<S: Slot>(peer: &'static str) -> Case {
-    of("replace", false, peer, || {
+    of("replace", 1, peer, || {
         let slot = S::new();
         Arc::new(move |ops| repeat(ops, || slot.replace()))
     })
@@ -210,23 +231,34 @@ fn replace<S: Slot>(peer: &'static str) -> Case {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for two in if threads::two_cpus() { &[false, true][..] } else { &[false] } {
+    for threads in threads::counts() {
         cases.extend([
-            add::<Epoch>(*two, BASELINE),
-            add::<Ours>(*two, "AtomicPerCpu"),
-            add::<Ours>(*two, "AtomicPerCpu again"),
-            add_many(*two),
-            add::<Fixed>(*two, "PerCpu (wrong)"),
-            add::<Swap>(*two, "ArcSwap<[CachePadded]>"),
-            add::<Locked>(*two, "RwLock<Arc<[CachePadded]>>"),
+            add::<Epoch>(threads, BASELINE),
+            add::<Ours>(threads, "AtomicPerCpu"),
+            add::<Ours>(threads, "AtomicPerCpu again"),
+            add_many(threads),
+            add::<Fixed>(threads, "PerCpu (wrong)"),
+            add::<Swap>(threads, "ArcSwap<[CachePadded]>"),
+            add::<Locked>(threads, "RwLock<Arc<[CachePadded]>>"),
+            add::<Sharded>(threads, "ShardedLock<Arc<[CachePadded]>>"),
         ]);
     }
+    cases.extend([
+        swept::<Epoch>(BASELINE),
+        swept::<Ours>("AtomicPerCpu"),
+        swept::<Ours>("AtomicPerCpu again"),
+        swept::<Fixed>("PerCpu (wrong)"),
+        swept::<Swap>("ArcSwap<[CachePadded]>"),
+        swept::<Locked>("RwLock<Arc<[CachePadded]>>"),
+        swept::<Sharded>("ShardedLock<Arc<[CachePadded]>>"),
+    ]);
     cases.extend([
         replace::<Epoch>(BASELINE),
         replace::<Ours>("AtomicPerCpu"),
         replace::<Fixed>("PerCpu, made and dropped"),
         replace::<Swap>("ArcSwap<[CachePadded]>"),
         replace::<Locked>("RwLock<Arc<[CachePadded]>>"),
+        replace::<Sharded>("ShardedLock<Arc<[CachePadded]>>"),
     ]);
     cases
 }

@@ -3,12 +3,13 @@
 //! The floor is a count of one thread (`Rc`), which is **wrong** as a shared one: no other thread may
 //! have it. In `live` the owner is there; in `killed` it has gone, and everybody counts in one word, so that
 //! this is what a `PerCpuArc` costs where an `Arc` would be right. In `8 held` eight clones are alive
-//! at a time. The time is always that of one clone and one drop.
+//! at a time. The time is always that of one clone and one drop. Cold are 256
+//! values, each cloned once, of which no near cache holds anything.
 
 use super::Goal;
 use crate::machine::forget;
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
+use crate::threads::{self, Op, on_many};
+use crate::{Case, cold};
 use corelocal::{PerCpuArc, PerCpuArcOwner, PerCpuCell, PerCpuRefCount};
 use std::hint::black_box;
 use std::rc::Rc;
@@ -48,8 +49,7 @@ impl Scene {
     fn name(self) -> String {
         let what = if self.held == 1 { "clone + drop" } else { "8 held" };
         let when = if self.killed { ", killed" } else { "" };
-        let s = if self.threads > 1 { "s" } else { "" };
-        format!("{what}{when}, {} thread{s}", self.threads)
+        format!("{what}{when}, {}", threads::label(self.threads))
     }
 }
 
@@ -57,10 +57,7 @@ fn of(scene: Scene, peer: &'static str, make: impl Fn(Scene) -> Op + 'static) ->
     let whole = move |ops: u64| ops.next_multiple_of(scene.held as u64);
     Case::new(scene.name(), peer, move || {
         let op = make(scene);
-        if scene.threads == 1 {
-            return Box::new(move |ops| Sample::of(whole(ops), || op(whole(ops))));
-        }
-        Box::new(move |ops| on_two(&op, whole(ops)))
+        Box::new(move |ops| on_many(scene.threads, &op, whole(ops)))
     })
 }
 
@@ -147,7 +144,7 @@ fn triomphe(scene: Scene) -> Op {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for threads in if threads::two_cpus() { 1..=2 } else { 1..=1 } {
+    for threads in threads::counts() {
         for (held, killed) in [(1, false), (8, false), (1, true)] {
             let scene = Scene { held, killed, threads };
             cases.extend([
@@ -163,7 +160,39 @@ pub(super) fn cases() -> Vec<Case> {
             }
         }
     }
+    let ours = || {
+        let owner = PerCpuArcOwner::new([0; 8]);
+        (owner.share(), owner)
+    };
+    cases.extend([
+        swept(BASELINE, || Rc::new([0; 8]), |rc: &Rc<Value>| visit(rc)),
+        swept(OURS, ours, |(arc, _): &Owned| visit(arc)),
+        swept("PerCpuArc again", ours, |(arc, _): &Owned| visit(arc)),
+        swept(ARC, || Arc::new([0; 8]), |arc: &Arc<Value>| visit(arc)),
+        swept(
+            "triomphe::Arc",
+            || triomphe::Arc::new([0; 8]),
+            |arc: &triomphe::Arc<Value>| visit(arc),
+        ),
+    ]);
     cases
+}
+
+type Owned = (PerCpuArc<Value>, PerCpuArcOwner<Value>);
+
+/// One clone, a look and a drop.
+#[inline]
+fn visit<R: Clone + std::ops::Deref<Target = Value>>(shared: &R) {
+    go_round::<1, R>(shared, |one| &one[0], 1);
+}
+
+fn swept<T: 'static>(
+    peer: &'static str,
+    make: impl Fn() -> T + 'static,
+    visit: impl Fn(&T) + Copy + 'static,
+) -> Case {
+    let scene = format!("clone + drop, {}", cold::NAME);
+    cold::case(scene, peer, 1, make, move |shared, _| visit(shared))
 }
 
 /// What the count was built to reach.

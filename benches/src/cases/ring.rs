@@ -7,16 +7,19 @@
 #![allow(unsafe_code, reason = "records of any length in a buffer, as in the ring")]
 
 use super::Goal;
-use crate::machine::forget;
-use crate::threads::{self, Op, on_two};
-use crate::{Case, Sample};
-use corelocal::PerCpuRing;
+use crate::Case;
+use crate::machine::{forget, sched_getcpu};
+use crate::threads::{self, Op, on_many};
+use corelocal::{PerCpu, PerCpuRing};
 use crossbeam_queue::ArrayQueue;
+use crossbeam_utils::CachePadded;
+use ringbuf::traits::{Consumer, Producer, Split};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::LocalKey;
+use thread_local::ThreadLocal;
 
 pub(super) const BASELINE: &str = "private copy (wrong)";
 const OURS: &str = "PerCpuRing";
@@ -122,6 +125,7 @@ thread_local! {
     /// What a thread has for itself, between two pieces.
     static OWN: Cell<Option<Box<Private>>> = const { Cell::new(None) };
     static OWN_SPSC: Cell<Option<Spsc>> = const { Cell::new(None) };
+    static OWN_HEAP: Cell<Option<HeapRing>> = const { Cell::new(None) };
 }
 
 /// Runs with something of the thread's own, which is made once.
@@ -184,6 +188,63 @@ impl Trace for &mut Spsc {
         if let Ok(all) = self.1.read_chunk(self.1.slots()) {
             all.commit_all();
         }
+    }
+}
+
+type HeapRing = (ringbuf::HeapProd<Fixed>, ringbuf::HeapCons<Fixed>);
+
+impl Trace for &mut HeapRing {
+    #[inline]
+    fn write(&mut self, time: u64, bytes: &Bytes) {
+        let _ = self.0.try_push(fixed(time, bytes));
+    }
+
+    fn read(&mut self) -> u64 {
+        self.1.pop_iter().map(|record| record.1).sum()
+    }
+
+    fn clear(&mut self) {
+        self.1.clear();
+    }
+}
+
+/// A queue for each CPU: what people write by hand.
+type ByCpu = Vec<CachePadded<Mutex<VecDeque<Fixed>>>>;
+
+fn by_cpu() -> ByCpu {
+    (0..PerCpu::<u8>::zeroed().cpus()).map(|_| CachePadded::default()).collect()
+}
+
+impl Trace for &ByCpu {
+    #[inline]
+    fn write(&mut self, time: u64, bytes: &Bytes) {
+        (&*self[sched_getcpu()]).write(time, bytes);
+    }
+
+    fn read(&mut self) -> u64 {
+        self.iter().map(|queue| (&**queue).read()).sum()
+    }
+
+    fn clear(&mut self) {
+        self.iter().for_each(|queue| (&**queue).clear());
+    }
+}
+
+/// A queue for each thread, that others could read.
+type Threads = ThreadLocal<Mutex<VecDeque<Fixed>>>;
+
+impl Trace for &Threads {
+    #[inline]
+    fn write(&mut self, time: u64, bytes: &Bytes) {
+        self.get_or_default().write(time, bytes);
+    }
+
+    fn read(&mut self) -> u64 {
+        self.iter().map(|mut queue| queue.read()).sum()
+    }
+
+    fn clear(&mut self) {
+        self.iter().for_each(|mut queue| queue.clear());
     }
 }
 
@@ -267,7 +328,7 @@ fn run<T: Trace>(mut trace: T, reads: bool, ops: u64) {
 
 fn scene(reads: bool, threads: usize) -> String {
     let what = if reads { "write + read" } else { "write" };
-    format!("{what}, {threads} thread{}", if threads > 1 { "s" } else { "" })
+    format!("{what}, {}", threads::label(threads))
 }
 
 /// A case of an operation that is made when it is first measured.
@@ -275,10 +336,7 @@ fn of(reads: bool, threads: usize, peer: &'static str, make: impl Fn() -> Op + '
     let whole = |ops: u64| ops.next_multiple_of(ROUND);
     Case::new(scene(reads, threads), peer, move || {
         let op = make();
-        if threads == 1 {
-            return Box::new(move |ops| Sample::of(whole(ops), || op(whole(ops))));
-        }
-        Box::new(move |ops| on_two(&op, whole(ops)))
+        Box::new(move |ops| on_many(threads, &op, whole(ops)))
     })
 }
 
@@ -295,7 +353,7 @@ macro_rules! shared {
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let ring = || PerCpuRing::new(CAPACITY);
-    for threads in if threads::two_cpus() { 1..=2 } else { 1..=1 } {
+    for threads in threads::counts() {
         for reads in [false, true] {
             cases.extend([
                 of(reads, threads, BASELINE, move || {
@@ -309,12 +367,18 @@ pub(super) fn cases() -> Vec<Case> {
                 shared!(reads, threads, OURS, ring()),
                 shared!(reads, threads, "PerCpuRing again", ring()),
                 shared!(reads, threads, "Mutex<VecDeque>", Mutex::new(VecDeque::<Fixed>::new())),
+                shared!(reads, threads, "Mutex<VecDeque>[sched_getcpu]", by_cpu()),
+                shared!(reads, threads, "ThreadLocal<Mutex<VecDeque>>", Threads::new()),
             ]);
         }
         cases.extend([
             of(true, threads, "rtrb (one of its own a thread)", || {
                 let new = || rtrb::RingBuffer::new(CAPACITY / 80);
                 Arc::new(move |ops| with_own(&OWN_SPSC, new, |own| run(own, true, ops)))
+            }),
+            of(true, threads, "ringbuf (one of its own a thread)", || {
+                let new = || ringbuf::HeapRb::new(CAPACITY / 80).split();
+                Arc::new(move |ops| with_own(&OWN_HEAP, new, |own| run(own, true, ops)))
             }),
             shared!(true, threads, "ArrayQueue", ArrayQueue::<Fixed>::new(CAPACITY / 80)),
             shared!(true, threads, "thingbuf", thingbuf::ThingBuf::<Thing>::new(CAPACITY / 80)),

@@ -9,7 +9,7 @@ use super::Goal;
 use super::floors::{Fixed, Locked, OneRegister, Plain, PrivateLists, Vecs};
 use super::peers::{COUNTERS, Counters, Ours, Padded};
 use super::raw::{Lists, Stacks};
-use crate::threads::{self, Op, on_two};
+use crate::threads::{self, Op, on_many};
 use crate::{Case, Sample};
 use std::sync::Arc;
 
@@ -19,17 +19,14 @@ const LOCKED: &str = "locked add by id";
 
 fn add_scene(mask: usize, threads: usize) -> String {
     let counters = if mask == 0 { "1 counter" } else { "16 counters" };
-    format!("add, {counters}, {threads} thread{}", if threads > 1 { "s" } else { "" })
+    format!("add, {counters}, {}", threads::label(threads))
 }
 
 fn add<C: Counters>(mask: usize, threads: usize, peer: &'static str) -> Case {
     Case::new(add_scene(mask, threads), peer, move || {
         let counters = C::new();
-        if threads == 1 {
-            return Box::new(move |ops| Sample::of(ops, || counters.run(ops, mask)));
-        }
         let op: Op = Arc::new(move |ops| counters.run(ops, mask));
-        Box::new(move |ops| on_two(&op, ops))
+        Box::new(move |ops| on_many(threads, &op, ops))
     })
 }
 
@@ -70,7 +67,7 @@ pub(super) trait Pairs: 'static {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for threads in if threads::two_cpus() { 1..=2 } else { 1..=1 } {
+    for threads in threads::counts() {
         cases.extend([0, COUNTERS - 1].map(|mask| adds(mask, threads)).into_iter().flatten());
     }
     for mask in [0, COUNTERS - 1] {

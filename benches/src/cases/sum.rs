@@ -1,9 +1,10 @@
-//! `sum`: one word over every lane, warm.
+//! `sum`: one word over every lane, warm; and over 64 lanes, of 256 words in turn, when no near cache
+//! holds any of them.
 //!
 //! Our lanes lie far apart, a page or more each: from some hundred lanes on the address translation
 //! rules, and a packed array is read faster. That is the price of what `add` and `walk` gain.
 
-use crate::{Case, Sample};
+use crate::{Case, Sample, cold};
 use corelocal::{Area, PerCpu, PerCpuCell};
 use crossbeam_utils::CachePadded;
 use std::hint::black_box;
@@ -67,6 +68,37 @@ fn scene(lanes: u32) -> Vec<Case> {
     cases
 }
 
+/// The sums that a monitor reads now and then.
+fn swept() -> Vec<Case> {
+    const SWEPT: u32 = 64;
+    // A machine may have more CPUs.
+    if ours(SWEPT).is_none() {
+        return Vec::new();
+    }
+    let scene = format!("{SWEPT} lanes, {}", cold::NAME);
+    let percpu = |peer| {
+        let area = Area::builder().cpus(SWEPT - 1).build().expect("tried before");
+        let make = move || area.try_alloc(|_| PerCpuCell::new(1)).expect("memory for an object");
+        cold::case(scene.as_str(), peer, 1, make, |object: &PerCpu<PerCpuCell<u64>>, _| {
+            black_box(object.sum());
+        })
+    };
+    // Relaxed, below: a sum of counters orders nothing.
+    let padded = || (0..SWEPT).map(|_| CachePadded::new(AtomicU64::new(1))).collect::<Vec<_>>();
+    let boxes =
+        || (0..SWEPT).map(|_| Box::new(CachePadded::new(AtomicU64::new(1)))).collect::<Vec<_>>();
+    vec![
+        percpu("PerCpu"),
+        percpu("PerCpu again"),
+        cold::case(scene.as_str(), BASELINE, 1, padded, |array: &Vec<_>, _| {
+            black_box(array.iter().map(|lane| lane.load(Ordering::Relaxed)).sum::<u64>());
+        }),
+        cold::case(scene.as_str(), "boxes", 1, boxes, |boxes: &Vec<_>, _| {
+            black_box(boxes.iter().map(|lane| lane.load(Ordering::Relaxed)).sum::<u64>());
+        }),
+    ]
+}
+
 pub(super) fn cases() -> Vec<Case> {
-    LANES.into_iter().flat_map(scene).collect()
+    LANES.into_iter().flat_map(scene).chain(swept()).collect()
 }

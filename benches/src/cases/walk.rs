@@ -1,11 +1,11 @@
 //! `walk`: a thousand objects of 640 bytes over 64 lanes; of each, one lane's copy is visited, with
-//! one word in each of its three parts. Warm.
+//! one word in each of its three parts. Warm, and cold: when no near cache holds anything of them.
 //!
 //! Independent: the addresses are known beforehand. Dependent: each copy says which object comes
 //! next, in order of creation or in a shuffled order.
 
 use crate::paired::Random;
-use crate::{Case, Sample};
+use crate::{Case, Sample, cold};
 use corelocal::{Area, CpuId, Lane, PerCpu, PerCpuPtr};
 use crossbeam_utils::CachePadded;
 use std::cell::OnceCell;
@@ -243,13 +243,18 @@ fn objects() -> impl Iterator<Item = Object> {
     (0..OBJECTS).map(move |object| Object::new([((object + 1) % OBJECTS) as u64, shuffled[object]]))
 }
 
-/// The three walks over one layout, which is made once for all three.
+/// The walks, warm and cold, over one layout, which is made once for all of them.
 fn walks<L: Layout>(peer: &'static str) -> impl Iterator<Item = Case> {
     let made = Rc::new(OnceCell::<L>::new());
-    Walk::ALL.into_iter().map(move |(walk, scene)| {
+    scenes().map(move |(walk, is_cold, scene)| {
         let made = Rc::clone(&made);
         Case::new(scene, peer, move || {
             let made = Rc::clone(&made);
+            if is_cold {
+                return cold::swept(OBJECTS, move || {
+                    black_box(walk.over(made.get_or_init(|| L::new(objects()))));
+                });
+            }
             Box::new(move |ops| {
                 let layout = made.get_or_init(|| L::new(objects()));
                 let rounds = ops.div_ceil(OBJECTS as u64);
@@ -265,6 +270,14 @@ fn walks<L: Layout>(peer: &'static str) -> impl Iterator<Item = Case> {
     })
 }
 
+/// Each walk, whether cold, and what it is called.
+fn scenes() -> impl Iterator<Item = (Walk, bool, String)> {
+    let scenes = |(walk, scene): (_, &str)| {
+        [(walk, false, scene.to_owned()), (walk, true, format!("{scene}, {}", cold::NAME))]
+    };
+    Walk::ALL.into_iter().flat_map(scenes)
+}
+
 pub(super) fn cases() -> Vec<Case> {
     if Area::builder().cpus(LANES).build().is_err() {
         eprintln!("walk: this machine has more CPUs than the {LANES} lanes of the scene; left out");
@@ -277,7 +290,7 @@ pub(super) fn cases() -> Vec<Case> {
         .chain(walks::<Boxes>(Boxes::NAME))
         .chain(walks::<Boxes3>(Boxes3::NAME))
         .collect();
-    cases.sort_by_key(|case| Walk::ALL.iter().position(|(_, scene)| *scene == case.scene()));
+    cases.sort_by_key(|case| scenes().position(|(.., scene)| scene == case.scene()));
     cases
 }
 

@@ -10,21 +10,16 @@ use crate::switch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a run found.
-#[derive(Debug)]
-pub(crate) struct Tried {
-    /// By mutant.
-    pub(crate) results: Vec<(String, results::Result)>,
-    /// None survived that need not, and none died that cannot.
-    pub(crate) is_good: bool,
-}
+/// What becomes of each result.
+pub(crate) type Keep<'k> = &'k (dyn Fn(&str, results::Result) -> io::Result<()> + Sync);
 
-/// Tries all, and prints a table.
+/// Tries all, and prints a table. Says whether none survived that need not, and none died that cannot.
 ///
 /// # Errors
 ///
@@ -35,7 +30,9 @@ pub(crate) fn try_all(
     jobs: usize,
     known: &Results,
     equivalents: &Equivalents,
-) -> Result<Tried, Box<dyn Error>> {
+    models_only: bool,
+    keep: Keep<'_>,
+) -> Result<bool, Box<dyn Error>> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let folder = fs::canonicalize(&target).unwrap_or(target).join("mutate");
@@ -46,6 +43,8 @@ pub(crate) fn try_all(
         jobs,
         known,
         equivalents,
+        models_only,
+        keep,
         date: date()?,
         table: Mutex::default(),
     };
@@ -66,7 +65,7 @@ pub(crate) fn try_all(
     for ((operator, word), count) in &table.counts {
         println!("{count:5} {} {word}", operator.word());
     }
-    Ok(Tried { results: table.results, is_good: table.is_good })
+    Ok(table.is_good)
 }
 
 /// What all steps of a run share.
@@ -77,6 +76,8 @@ struct Run<'r> {
     jobs: usize,
     known: &'r Results,
     equivalents: &'r Equivalents,
+    models_only: bool,
+    keep: Keep<'r>,
     date: String,
     table: Mutex<Table>,
 }
@@ -90,7 +91,8 @@ impl Run<'_> {
     fn layer(&self, layer: &[(usize, &Mutant)]) -> Result<(), Box<dyn Error>> {
         let mut left = layer.to_vec();
         let mut spent = BTreeMap::new();
-        for builds in [&[Build::Loom][..], &[Build::History, Build::Tests]] {
+        let stages = [&[Build::Loom][..], &[Build::History, Build::Tests]];
+        for builds in &stages[..if self.models_only { 1 } else { 2 }] {
             let of = |mutant: &Mutant| {
                 let all = killers::of_file(self.root, &mutant.file).into_iter();
                 all.filter(|killer| builds.contains(&killer.build))
@@ -115,7 +117,8 @@ impl Run<'_> {
                         lock(&times).insert(number, before + seconds);
                         lock(&still).push((number, mutant));
                     } else {
-                        self.tell(mutant, &fate, before + seconds);
+                        let told = self.tell(mutant, &fate, before + seconds);
+                        told.map_err(|error| error.to_string())?;
                     }
                 }
                 Ok(())
@@ -128,6 +131,11 @@ impl Run<'_> {
             left.sort_unstable_by_key(|(number, _)| *number);
             spent = times.into_inner().unwrap_or_else(|poison| poison.into_inner());
         }
+        // Nobody else is asked: of the others nothing is known.
+        for (number, mutant) in left {
+            let seconds = spent.remove(&number).unwrap_or(0.0);
+            self.leave(mutant, seconds)?;
+        }
         Ok(())
     }
 
@@ -135,7 +143,8 @@ impl Run<'_> {
     fn alone(&self, number: usize, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
         self.bench.break_by(mutant)?;
         let (mut fate, mut seconds) = (Fate::Survived, 0.0);
-        for killer in killers::of_file(self.root, &mutant.file) {
+        let asked = |killer: &Killer| !self.models_only || killer.build == Build::Loom;
+        for killer in killers::of_file(self.root, &mutant.file).into_iter().filter(asked) {
             let Ok(binaries) = self.bench.build(&BTreeSet::from([killer.clone()]))? else {
                 fate = Fate::NotBuilt;
                 break;
@@ -146,7 +155,11 @@ impl Run<'_> {
                 break;
             }
         }
-        self.tell(mutant, &fate, seconds);
+        if fate == Fate::Survived && self.models_only {
+            self.leave(mutant, seconds)?;
+        } else {
+            self.tell(mutant, &fate, seconds)?;
+        }
         Ok(self.bench.mend(&[mutant])?)
     }
 
@@ -190,7 +203,17 @@ impl Run<'_> {
         Ok((Fate::Survived, seconds))
     }
 
-    fn tell(&self, mutant: &Mutant, fate: &Fate, seconds: f64) {
+    /// No model noticed a mutant, and nobody else is asked.
+    fn leave(&self, mutant: &Mutant, seconds: f64) -> io::Result<()> {
+        if self.equivalents.reason(&mutant.name).is_some() {
+            return self.tell(mutant, &Fate::Survived, seconds);
+        }
+        println!("{seconds:7.2} {:9}  {}", "left", mutant.name);
+        lock(&self.table).is_good = false;
+        Ok(())
+    }
+
+    fn tell(&self, mutant: &Mutant, fate: &Fate, seconds: f64) -> io::Result<()> {
         let is_equal = self.equivalents.reason(&mutant.name).is_some();
         let (word, killer, how) = match fate {
             Fate::Killed { by, test, how } => {
@@ -212,21 +235,21 @@ impl Run<'_> {
         let mut table = lock(&self.table);
         *table.counts.entry((mutant.operator, word)).or_default() += 1;
         table.is_good &= !matches!(word, "SURVIVED" | "NOT EQUAL");
-        table.results.push((mutant.name.clone(), result));
+        drop(table);
+        (self.keep)(&mutant.name, result)
     }
 }
 
-/// How many ended how, by operator, and each of them.
+/// How many ended how, by operator.
 #[derive(Debug)]
 struct Table {
     counts: BTreeMap<(Operator, &'static str), u32>,
-    results: Vec<(String, results::Result)>,
     is_good: bool,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { counts: BTreeMap::new(), results: Vec::new(), is_good: true }
+        Self { counts: BTreeMap::new(), is_good: true }
     }
 }
 
@@ -235,7 +258,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Today, as the system writes it.
-fn date() -> std::io::Result<String> {
+fn date() -> io::Result<String> {
     let said = Command::new("date").arg("+%F").output()?;
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }

@@ -67,7 +67,8 @@ pub struct Gaps<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// The bytes that belong to no field: holes between fields, padding behind the last.
+    /// The bytes that belong to no field: holes between fields, padding behind the last, in the order
+    /// of their offsets. Complexity: the square of the number of fields, for all of them.
     ///
     /// ```
     /// # use corelocal::cacheline_struct;
@@ -84,7 +85,7 @@ impl<'a> Layout<'a> {
         Gaps { layout: *self, all, at: None, seen: 0 }
     }
 
-    /// Bytes of fields.
+    /// Bytes of fields, each counted once. Complexity: as [`gaps`](Self::gaps).
     ///
     /// ```
     /// # use corelocal::cacheline_struct;

@@ -24,6 +24,9 @@ const BLOCK: usize = 8;
 /// there are, [`id_bound`](Self::id_bound) how long an array indexed by id must be:
 /// two numbers that differ whenever ids have gaps.
 ///
+/// [`insert`](Self::insert), [`remove`](Self::remove) and [`contains`](Self::contains) take constant
+/// time; all else goes through words of 64 CPUs, up to the highest id at most.
+///
 /// Written and read in the kernel's list format.
 ///
 /// ```
@@ -110,7 +113,7 @@ impl CpuMask {
     }
 
     /// Adds `cpu`; says whether it was not there before. Allocates only when the id
-    /// is above every earlier one.
+    /// is above every earlier one, and there is no [room](Self::with_bound) for it.
     ///
     /// ```
     /// # use corelocal::{CpuId, CpuMask};

@@ -31,8 +31,13 @@ unsafe extern "C" {
     safe fn __tsan_release(address: *mut u8);
 }
 
-/// Stands for the kernel's barrier.
-static BARRIER: u8 = 0;
+/// Stand for the kernel's barrier, one each way: sections do not order each other by it.
+static ENDED: u64 = 0;
+static BEGUN: u64 = 0;
+
+fn word(of: &'static u64) -> *mut u8 {
+    ptr::from_ref(of).cast_mut().cast()
+}
 
 /// What operations commit to, in lane 0.
 pub(super) trait Target: Copy {
@@ -73,7 +78,7 @@ pub(super) fn before<S: Stride, T: Target, F: Form>(target: T, form: F, lanes: u
         lanes.for_each(|lane| __tsan_release(copy::<S, T>(target, lane)));
     }
     if F::GUARDED {
-        __tsan_release(ptr::from_ref(&BARRIER).cast_mut());
+        __tsan_release(word(&ENDED));
     }
 }
 
@@ -85,7 +90,7 @@ pub(super) fn after<S: Stride, T: Target, F: Form, V>(target: T, outcome: &Outco
         }
     }
     if F::GUARDED {
-        __tsan_acquire(ptr::from_ref(&BARRIER).cast_mut());
+        __tsan_acquire(word(&BEGUN));
     }
 }
 
@@ -95,12 +100,12 @@ fn copy<S: Stride, T: Target>(target: T, lane: u32) -> *mut u8 {
 
 /// Before the kernel's barrier is asked for.
 pub(super) fn before_fence() {
-    __tsan_release(ptr::from_ref(&BARRIER).cast_mut());
+    __tsan_release(word(&BEGUN));
 }
 
 /// After it.
 pub(super) fn after_fence() {
-    __tsan_acquire(ptr::from_ref(&BARRIER).cast_mut());
+    __tsan_acquire(word(&ENDED));
 }
 
 /// This thread has loaded the word at `address`, relaxed, and a fence (Acquire) makes it an edge.

@@ -1,6 +1,7 @@
 //! Us against the best peer, case by case, and what chance does.
 
-use crate::result::{Case, Group, Role};
+use crate::result::{Case, Group, Report, Role};
+use benches::cases::named::Named;
 use benches::stats::{self, Interval};
 
 /// A case of ours beside the fastest peer of its scene.
@@ -97,25 +98,77 @@ pub(crate) fn chance(group: &Group) -> Option<f64> {
     null_pairs(group).iter().map(NullPair::off).max_by(f64::total_cmp)
 }
 
-/// A scene on one thread and the same on two: peer, time on one, time on two.
+/// A scene on one thread, and the same on more.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Scaling<'a> {
     pub(crate) scene: &'a str,
-    pub(crate) peers: Vec<(&'a Case, &'a Case)>,
+    /// The numbers of threads, ascending, from 1 on.
+    pub(crate) threads: Vec<usize>,
+    /// Each peer's cases, as many as numbers.
+    pub(crate) peers: Vec<Vec<&'a Case>>,
 }
 
-/// The scenes that are there on one thread and on two.
+/// The scenes that are there on one thread and on more.
 pub(crate) fn scaling(group: &Group) -> Vec<Scaling<'_>> {
-    group.scenes().into_iter().filter_map(|scene| from_one_to_two(group, scene)).collect()
+    group.scenes().into_iter().filter_map(|scene| from_one_on(group, scene)).collect()
 }
 
-fn from_one_to_two<'a>(group: &'a Group, one: &'a str) -> Option<Scaling<'a>> {
+fn from_one_on<'a>(group: &'a Group, one: &'a str) -> Option<Scaling<'a>> {
     let scene = one.strip_suffix("1 thread")?;
-    let two = format!("{scene}2 threads");
-    let with_two = |case: &'a Case| Some((case, group.case(&two, &case.peer)?));
-    let peers: Vec<_> = group.of_scene(one).filter_map(with_two).collect();
+    let number = |name: &str| -> Option<usize> {
+        name.strip_prefix(scene)?.strip_suffix(" threads")?.parse().ok()
+    };
+    let mut threads: Vec<usize> = group.scenes().into_iter().filter_map(number).collect();
+    threads.sort_unstable();
+    let more: Vec<String> = threads.iter().map(|n| format!("{scene}{n} threads")).collect();
+    threads.insert(0, 1);
+    let all = |case: &'a Case| -> Option<Vec<&'a Case>> {
+        let others = more.iter().map(|name| group.case(name, &case.peer));
+        std::iter::once(Some(case)).chain(others).collect()
+    };
+    let peers: Vec<_> = group.of_scene(one).filter_map(all).collect();
     let scene = scene.trim_end_matches([' ', ',']);
-    (!peers.is_empty()).then_some(Scaling { scene, peers })
+    (!peers.is_empty() && threads.len() > 1).then_some(Scaling { scene, threads, peers })
+}
+
+/// A peer that was named in advance, in one group: what all cases of ours take beside it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Beside<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) peer: &'static str,
+    /// Every case of ours of every scene that it is in.
+    pub(crate) rows: Vec<Against<'a>>,
+}
+
+impl Beside<'_> {
+    /// The smallest and the largest ratio; `None` if nothing of ours is beside it.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        let medians = || self.rows.iter().map(|row| row.ratio.median);
+        let least = medians().min_by(f64::total_cmp)?;
+        Some((least, medians().max_by(f64::total_cmp)?))
+    }
+
+    pub(crate) fn count(&self, standing: Standing) -> usize {
+        self.rows.iter().filter(|row| row.standing() == standing).count()
+    }
+}
+
+/// A named peer in every group of this report that it is measured in.
+pub(crate) fn beside(report: &Report, named: Named) -> Vec<Beside<'_>> {
+    let of = |(group, peer): &(&str, &'static str)| {
+        let group = report.groups.iter().find(|one| one.name == *group)?;
+        Some(Beside { group: &group.name, peer, rows: beside_one(group, peer) })
+    };
+    named.measured.iter().filter_map(of).collect()
+}
+
+fn beside_one<'a>(group: &'a Group, peer: &str) -> Vec<Against<'a>> {
+    let ours = group.cases.iter().filter(|case| case.role == Role::Ours);
+    let against = |own: &'a Case| {
+        let peer = group.case(&own.scene, peer)?;
+        Some(Against { own, peer, ratio: ratio(own, peer)? })
+    };
+    ours.filter_map(against).collect()
 }
 
 #[cfg(test)]
@@ -156,12 +209,42 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_and_two_are_paired_by_scene_and_peer() {
+    fn one_thread_and_more_are_paired_by_scene_and_peer() {
         let report = fixture::report();
         let found = scaling(&report.groups[0]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].scene, "1 counter");
-        let peers: Vec<_> = found[0].peers.iter().map(|(one, _)| one.peer.as_str()).collect();
+        let peers: Vec<_> = found[0].peers.iter().map(|cases| cases[0].peer.as_str()).collect();
         assert_eq!(peers, ["PerCpu", "ThreadLocal", "shared AtomicU64"]);
+        assert_eq!(found[0].threads, [1, 2]);
+        // Numbers, not names, are in order; and whoever is not in all scenes is left out.
+        let mut more = report.groups[0].clone();
+        for (threads, peers) in [(16, 3), (4, 2)] {
+            let of_two = more.of_scene("1 counter, 2 threads").take(peers).cloned();
+            let scene = format!("1 counter, {threads} threads");
+            let of_more: Vec<_> =
+                of_two.map(|case| Case { scene: scene.clone(), ..case }).collect();
+            more.cases.extend(of_more);
+        }
+        let found = scaling(&more);
+        assert_eq!((found[0].threads.as_slice(), found[0].peers.len()), (&[1, 2, 4, 16][..], 2));
+        let scenes: Vec<_> = found[0].peers[1].iter().map(|case| case.scene.as_str()).collect();
+        let ends = ["1 thread", "2 threads", "4 threads", "16 threads"];
+        assert_eq!(scenes, ends.map(|end| format!("1 counter, {end}")));
+    }
+
+    #[test]
+    fn a_named_peer_has_every_case_of_ours_beside_it() {
+        let report = fixture::report();
+        let measured = &[("add", "shared AtomicU64"), ("walk", "boxes"), ("sections", "nobody")];
+        let found = beside(&report, Named { name: "shared", measured, reason: "" });
+        // A group that was not measured is left out; a peer that is not there is not.
+        let groups: Vec<_> = found.iter().map(|one| (one.group, one.rows.len())).collect();
+        assert_eq!(groups, [("add", 3), ("sections", 0)]);
+        let counts =
+            [Standing::Ahead, Standing::Level, Standing::Behind].map(|s| found[0].count(s));
+        assert_eq!((counts, found[1].range()), ([2, 0, 1], None));
+        let (least, most) = found[0].range().expect("three");
+        assert!((least - 1.0 / 120.0).abs() < 1e-9 && (most - 30.0).abs() < 1e-9);
     }
 }

@@ -47,10 +47,11 @@ pub(crate) fn report() -> Report {
         goal([odd, "PerCpu"], [odd, "shared AtomicU64"], 2.0, [29.0, 30.0, 31.0]),
     ];
     let sections = vec![case("list", "section", 4.0), case("list", "floor (wrong)", 2.0)];
-    let group = |name: &str, baseline: &str, cases, goals| Group {
+    let group = |name: &str, baseline: &str, cases: Vec<Case>, goals| Group {
         name: name.into(),
         baseline: baseline.into(),
         detours: "1 aborts, 0 spills".into(),
+        rejected: cases.iter().map(|case| case.rejected).sum(),
         cases,
         goals,
     };
@@ -68,6 +69,7 @@ pub(crate) fn report() -> Report {
         rounds: 7,
         seed: 1,
         seconds: 75,
+        rejected: 24,
         anchor: "none: it is made up".into(),
         events: Events { names: Vec::new(), missing: "they are made up".into() },
         groups: vec![
@@ -75,6 +77,17 @@ pub(crate) fn report() -> Report {
             group("sections", "floor (wrong)", sections, Vec::new()),
         ],
     }
+}
+
+/// Made-up figures for every case that there is.
+pub(crate) fn of_all_groups() -> Report {
+    let groups = benches::cases::GROUPS.map(|name| {
+        let list = benches::cases::group(name).expect("a group");
+        let cases = list.list.iter().map(|one| case(one.scene(), one.peer(), 1.0)).collect();
+        let (baseline, detours) = (list.baseline.to_owned(), String::new());
+        Group { name: name.into(), baseline, detours, rejected: 0, cases, goals: Vec::new() }
+    });
+    Report { groups: groups.into(), ..report() }
 }
 
 /// Compares with a file of `tests/golden`, or writes it if `CORELOCAL_BLESS` is set.

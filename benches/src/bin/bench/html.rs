@@ -1,7 +1,9 @@
 //! The page: one file, no scripts, nothing from elsewhere.
 
-use crate::against::{self, Against, NullPair, Standing};
+use crate::against::{self, Against, NullPair};
+use crate::heat;
 use crate::maps::Picture;
+use crate::overview::{heading, named, summary};
 use crate::plot::{self, digits};
 use crate::result::{Case, Group, Reached, Report, Role};
 use benches::stats::Interval;
@@ -24,13 +26,18 @@ pub(crate) fn page(report: &Report, pictures: &[Picture]) -> String {
             }
             "\n"
             body {
-                h1 { (title) }
+                a class="skip" href="#best" { "to the results" }
+                h1 id="top" { (title) }
                 (facts(report))
                 (contents(report))
-                (reading())
-                (summary(report))
-                @for group in &report.groups { (section(group, &report.events.names)) }
-                (maps(pictures))
+                main {
+                    (reading())
+                    (summary(report))
+                    (named(report))
+                    @for group in &report.groups { (section(group, &report.events.names)) }
+                    (heat_maps())
+                    (maps(pictures))
+                }
             }
         }
         "\n"
@@ -39,7 +46,7 @@ pub(crate) fn page(report: &Report, pictures: &[Picture]) -> String {
 }
 
 fn facts(report: &Report) -> Markup {
-    let [before, after] = report.load;
+    let [before, after] = &report.load;
     let Report {
         date,
         machine,
@@ -54,6 +61,13 @@ fn facts(report: &Report) -> Markup {
         ..
     } = report;
     html! {
+        @if before.max(*after) > report.cpus as f64 {
+            p { strong {
+                "The machine had other work: the load was above its number of CPUs. Differences of a few \
+                 tens of percent mean nothing."
+            } }
+        }
+        "\n"
         @if report.quick {
             p { strong { "A quick run, which shows only that it works: no figure means anything." } }
         }
@@ -75,10 +89,11 @@ fn facts(report: &Report) -> Markup {
 
 fn contents(report: &Report) -> Markup {
     html! {
-        nav {
-            a href="#best" { "against the best peer" }
+        nav aria-label="contents" {
+            a href="#best" { "against the best peer" } " "
+            a href="#named" { "every named peer" }
             @for group in &report.groups { " " a href=(format!("#{}", group.name)) { (group.name) } }
-            " " a href="#maps" { "maps" }
+            " " a href="#heat" { "heat maps" } " " a href="#maps" { "layout maps" }
         }
         "\n"
     }
@@ -87,9 +102,13 @@ fn contents(report: &Report) -> Markup {
 fn reading() -> Markup {
     html! {
         p {
-            "Nanoseconds an operation, medians with their 95 % interval. A piece in which a thread was \
-             preempted is rejected and measured again. A " em { "null pair" } " is one case under two \
-             names: a difference as small as theirs is chance. A " em { "floor" } " does less than is \
+            "Nanoseconds an operation, medians with their 95 % interval. Threads are pinned, each to a CPU \
+             of its own, and begin together; every case is made anew for each round, at another place in \
+             memory. A piece in which a thread was preempted is rejected, counted, and measured again. \
+             Scenes called " em { "cold" } " begin with nothing of the objects in the first and second \
+             level of the caches; the others are hot. A " em { "null pair" } " is one case under two \
+             names: a difference as small as theirs is chance. A bar with a break in it is longer than \
+             drawn. A " em { "floor" } " does less than is \
              asked for, or is wrong: it shows what remains to be won. "
             "\u{201c}Times the best peer\u{201d} is our time in that of the fastest peer of the same row, \
              whoever that is: below 1 this crate is ahead, above 1 it is behind."
@@ -105,59 +124,19 @@ fn reading() -> Markup {
     }
 }
 
-fn summary(report: &Report) -> Markup {
-    html! {
-        h2 id="best" { "Against the best peer" }
-        "\n"
-        table {
-            thead { tr {
-                th { "group" } th class="n" { "ahead" } th class="n" { "level" } th class="n" { "behind" }
-                th class="n" { "goals held" } th class="n" { "null pair off by" }
-                th class="n" { "rejected pieces" }
-            } }
-            tbody {
-                @for group in &report.groups {
-                    @let (against, goals) = (against::all(group), &group.goals);
-                    "\n"
-                    tr {
-                        td { a href=(format!("#{}", group.name)) { (group.name) } }
-                        @for standing in [Standing::Ahead, Standing::Level, Standing::Behind] {
-                            @let count = against.iter().filter(|a| a.standing() == standing).count();
-                            td class=(format!("n {}", if count > 0 { standing.word() } else { "" })) { (count) }
-                        }
-                        td class="n" {
-                            @if !goals.is_empty() {
-                                (goals.iter().filter(|goal| goal.held).count()) " of " (goals.len())
-                            }
-                        }
-                        td class="n" { (chance(group)) }
-                        td class="n" { (group.cases.iter().map(|case| case.rejected).sum::<u64>()) }
-                    }
-                }
-            }
-        }
-        "\n"
-    }
-}
-
-/// The largest difference of the null pairs.
-fn chance(group: &Group) -> String {
-    against::chance(group).map_or_else(String::new, |off| format!("{:.1} %", off * 100.0))
-}
-
 fn section(group: &Group, events: &[String]) -> Markup {
     let (against, scaling) = (against::all(group), against::scaling(group));
     html! {
-        h2 id=(group.name) { (group.name) }
-        "\n"
+        (heading(&group.name, &group.name))
         (best_peers(&against))
         (goals(&group.goals))
         (null_pairs(&against::null_pairs(group)))
         @if !scaling.is_empty() {
-            h3 { "From one thread to two" }
+            h3 { "From one thread to more" }
             p class="faint" {
-                "Time of an operation on one thread (ring) and on each of two (disc), logarithmic. Where \
-                 the disc covers the ring, the second thread costs nothing."
+                "Time of an operation on one thread (ring) and on each of more (discs: "
+                (counts(&scaling[0].threads)) "), logarithmic. Where \
+                 the discs cover the ring, more threads cost nothing; on the right, the last in the first."
             }
             "\n"
             div class="plots" {
@@ -169,9 +148,17 @@ fn section(group: &Group, events: &[String]) -> Markup {
         }
         (bars(group))
         (table(group, events))
-        p class="faint" { "Detours of the process so far: " (group.detours) "." }
+        p class="faint" {
+            (group.rejected) " preempted pieces rejected in this group. Detours of sections in the process \
+             so far: " (group.detours) "."
+        }
         "\n"
     }
+}
+
+/// Numbers of threads, without the first.
+fn counts(threads: &[usize]) -> String {
+    threads[1..].iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn best_peers(against: &[Against<'_>]) -> Markup {
@@ -226,15 +213,25 @@ fn goals(goals: &[Reached]) -> Markup {
 }
 
 fn null_pairs(pairs: &[NullPair<'_>]) -> Markup {
+    let most = pairs.iter().map(NullPair::off).fold(0.0, f64::max) * 100.0;
     html! {
         @if !pairs.is_empty() {
-            p class="faint" {
-                "Null pairs: "
-                @for (at, NullPair { twin, ratio }) in pairs.iter().enumerate() {
-                    @if at > 0 { "; " }
-                    (twin.scene) ", " (twin.peer) " " (with_interval(*ratio))
-                }
-                "."
+            details {
+                summary { (pairs.len()) " null pairs, off by at most " (format!("{most:.1}")) " %" }
+                div class="scroll" { table {
+                    thead { tr {
+                        th { "scene" } th { "twin" } th class="n" { "times the case" }
+                    } }
+                    tbody {
+                        @for NullPair { twin, ratio } in pairs {
+                            "\n"
+                            tr {
+                                td { (twin.scene) } td { (twin.peer) }
+                                td class="n" { (with_interval(*ratio)) }
+                            }
+                        }
+                    }
+                } }
             }
             "\n"
         }
@@ -295,14 +292,32 @@ fn table(group: &Group, events: &[String]) -> Markup {
     }
 }
 
+fn heat_maps() -> Markup {
+    let maps = heat::all();
+    let most = maps.iter().map(heat::Map::most).max().unwrap_or(0);
+    html! {
+        (heading("heat", "Heat maps: which CPU fetches which line"))
+        p class="faint" { (heat::note()) " Counted by this program, in a model: not of this machine." }
+        (heat::legend(most))
+        @for map in &maps {
+            "\n"
+            h3 { (map.title()) }
+            div class="scroll" { (map.svg(most)) }
+        }
+        "\n"
+    }
+}
+
 fn maps(pictures: &[Picture]) -> Markup {
     html! {
-        h2 id="maps" { "Maps" }
-        @for Picture { title, note, command, svg } in pictures {
+        (heading("maps", "Layout maps"))
+        @for (at, Picture { title, note, command, svg }) in pictures.iter().enumerate() {
             "\n"
-            h3 { (title) }
-            p class="faint" { (note) " " code { (command) } }
-            div class="paper" { (PreEscaped(svg.as_str())) }
+            details open[at < 2] {
+                summary { (title) }
+                p class="faint" { (note) " " code { (command) } }
+                div class="scroll" { div class="paper" { (PreEscaped(svg.as_str())) } }
+            }
         }
         "\n"
     }
@@ -354,5 +369,28 @@ mod tests {
         }
         assert!(page.contains("&lt;odd&gt; &amp; scene") && !page.contains("<odd>"));
         assert!(page.contains("<td class=\"behind\">behind</td>"));
+    }
+
+    #[test]
+    fn a_busy_machine_is_told() {
+        let mut report = fixture::report();
+        assert!(!page(&report, &[]).contains("The machine had other work"));
+        report.load = [0.5, 2.5];
+        assert!(page(&report, &[]).contains("The machine had other work"));
+    }
+
+    #[test]
+    fn what_was_rejected_is_told_in_all_and_group_by_group() {
+        let mut report = fixture::report();
+        (report.rejected, report.groups[0].rejected) = (7777, 6666);
+        let page = page(&report, &[]);
+        for told in
+            ["Rejected: 7777 pieces beside 84", "6666 preempted pieces rejected in this group"]
+        {
+            assert!(page.contains(told), "{told}");
+        }
+        for column in ["<th class=\"n\">7777</th>", "<td class=\"n\">6666</td>"] {
+            assert!(page.contains(column), "{column}");
+        }
     }
 }

@@ -15,10 +15,12 @@ mod args;
 mod compare;
 #[cfg(test)]
 mod fixture;
+mod heat;
 mod html;
 mod instructions;
 mod maps;
 mod markdown;
+mod overview;
 mod plot;
 mod result;
 mod run;

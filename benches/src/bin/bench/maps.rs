@@ -15,48 +15,49 @@ pub(crate) struct Picture {
     pub(crate) svg: String,
 }
 
-/// Layout maps, as the crate draws them now; heat maps, as the main program drew them.
+/// Layout maps: as the crate draws them now, and of the kernel's scheduler as the main program drew
+/// them (its tests hold the files against what it draws).
 pub(crate) fn all() -> Vec<Picture> {
-    let layout = |title: &str, note: &str, svg: String, at: usize| Picture {
+    let layout = |title: &str, note: &str, command: &str, svg: &str| Picture {
         title: title.into(),
         note: note.into(),
-        command: "cargo run --example layout -- layout.svg".into(),
-        svg: own_names(&svg, at),
-    };
-    let heat = |title: &str, note: &str, svg: &str| Picture {
-        title: title.into(),
-        note: note.into(),
-        command: "cargo run --release -p sched -- rt --svg DIR".into(),
+        command: command.into(),
         svg: svg.into(),
     };
-    vec![
+    let example = "cargo run --example layout -- layout.svg";
+    let mut pictures = vec![
         layout(
-            "Layout map: a connection as it grew",
+            "A connection as it grew",
             "Fields in the order in which they were added: an arriving packet touches two lines.",
-            example::GROWN.to_svg(),
-            0,
+            example,
+            &example::GROWN.to_svg(),
         ),
         layout(
-            "Layout map: the same by use",
+            "The same by use",
             "Declared with groups: what each packet writes is on one line.",
-            example::Connection::LAYOUT.to_svg(),
-            1,
+            example,
+            &example::Connection::LAYOUT.to_svg(),
         ),
-        heat(
-            "Heat map: the priority vector as one array",
-            "A model of 480 CPUs on two sockets; a line is the hotter, the more often it moves \
-             between cores.",
-            include_str!("../../../../examples/sched/maps/mix50-packed.svg"),
+        layout(
+            "A task group's state on one CPU, as in Linux 6.14",
+            "Queue, entity and statistics, co-located.",
+            "cargo run --release -p sched -- layout --kernel 6.14 --svg FILE",
+            include_str!("../../../../examples/sched/maps/6.14.svg"),
         ),
-        heat(
-            "Heat map: the priority vector by CPU",
-            "The same operations with 64 CPUs a shard.",
-            include_str!("../../../../examples/sched/maps/mix50-bycpu64.svg"),
+        layout(
+            "The same, reordered by use",
+            "The order of a later series: fewer lines for each operation.",
+            "cargo run --release -p sched -- layout --kernel reorder --svg FILE",
+            include_str!("../../../../examples/sched/maps/reorder.svg"),
         ),
-    ]
+    ];
+    for (at, picture) in pictures.iter_mut().enumerate() {
+        picture.svg = own_names(&picture.svg, at);
+    }
+    pictures
 }
 
-/// Two documents on one page must not share the names of their patterns.
+/// Documents on one page must not share the names of their patterns.
 fn own_names(svg: &str, at: usize) -> String {
     svg.replace("id=\"hatch\"", &format!("id=\"hatch{at}\""))
         .replace("url(#hatch)", &format!("url(#hatch{at})"))

@@ -1,16 +1,28 @@
 //! The summary, for a README.
 
-use crate::against::{self, Against, Standing};
+use crate::against::{self, Against, Beside, Standing};
 use crate::plot::digits;
 use crate::result::{Group, Report};
+use benches::cases::named::NAMED;
 use std::fmt::Write;
 
 /// What was measured where, this crate against the best peer in a table, and every case below it.
 ///
 /// Writing into a `String` cannot fail, hence the ignored results.
 pub(crate) fn summary(report: &Report) -> String {
-    let Report { command, date, machine, backend, reason, rounds, load, events, anchor, .. } =
-        report;
+    let Report {
+        command,
+        date,
+        machine,
+        backend,
+        reason,
+        rounds,
+        load,
+        rejected,
+        events,
+        anchor,
+        ..
+    } = report;
     let mut text = String::new();
     if report.quick {
         text += "**A quick run, which shows only that it works: no figure means anything.**\n\n";
@@ -21,11 +33,13 @@ pub(crate) fn summary(report: &Report) -> String {
         "`{command}`, {date}, {machine}, load {before} to {after}, backend {backend} ({reason}). \
          Medians of {rounds} interleaved rounds. The ratios are our time in that of the fastest peer of \
          the same scene, whoever that is: below 1 this crate is ahead, **above 1 it is behind**, and \
-         level where the 95 % interval holds 1. A null pair is one case under two names. Events of \
-         the processor: {}. C anchor: {anchor}.",
+         level where the 95 % interval holds 1. A null pair is one case under two names. {rejected} \
+         preempted pieces were rejected and measured again. Events of the \
+         processor: {}. C anchor: {anchor}.",
         events.text()
     );
     overview(report, &mut text);
+    named(report, &mut text);
     text += "\n<details><summary>every case against the best peer</summary>\n";
     report.groups.iter().for_each(|group| section(group, &mut text));
     text + "\n</details>\n"
@@ -34,7 +48,7 @@ pub(crate) fn summary(report: &Report) -> String {
 /// A row a group, with both ends.
 fn overview(report: &Report, text: &mut String) {
     *text += "\n| group | ahead | level | behind | furthest ahead | furthest behind | goals held \
-              | null pair off by |\n|---|--:|--:|--:|---|---|--:|--:|\n";
+              | null pair off by | rejected |\n|---|--:|--:|--:|---|---|--:|--:|--:|\n";
     for group in &report.groups {
         let mut against = against::all(group);
         against.sort_by(|one, other| one.ratio.median.total_cmp(&other.ratio.median));
@@ -58,11 +72,37 @@ fn overview(report: &Report, text: &mut String) {
         };
         let _ = writeln!(
             text,
-            "| {} | {ahead} | {level} | {behind} | {best} | {worst} | {goals} | {} |",
+            "| {} | {ahead} | {level} | {behind} | {best} | {worst} | {goals} | {} | {} |",
             cell(&group.name),
             chance(group),
+            group.rejected,
         );
     }
+}
+
+/// A row a named peer and group that it is in.
+fn named(report: &Report, text: &mut String) {
+    *text += "\n<details><summary>every named peer</summary>\n\nOur time in the peer's, over all our \
+              cases of all scenes that it is in.\n\n| peer | group | called | least | most | ahead | \
+              level | behind |\n|---|---|---|--:|--:|--:|--:|--:|\n";
+    let row = |name: &str, row: Beside<'_>| {
+        let (least, most) = row.range()?;
+        let counts = [Standing::Ahead, Standing::Level, Standing::Behind].map(|s| row.count(s));
+        let ([ahead, level, behind], [least, most]) = (counts, [least, most].map(digits));
+        let [name, group, peer] = [name, row.group, row.peer].map(cell);
+        Some(format!(
+            "| {name} | {group} | {peer} | {least} | {most} | {ahead} | {level} | {behind} |\n"
+        ))
+    };
+    for named in NAMED {
+        let rows = against::beside(report, named).into_iter();
+        *text += &rows.filter_map(|one| row(named.name, one)).collect::<String>();
+    }
+    *text += "\n";
+    for named in NAMED.iter().filter(|named| named.measured.is_empty()) {
+        let _ = writeln!(text, "* {}: not measured. {}", cell(named.name), cell(named.reason));
+    }
+    *text += "\n</details>\n";
 }
 
 /// The largest difference of the null pairs.
@@ -96,7 +136,7 @@ fn section(group: &Group, text: &mut String) {
         let (what, answer, ratio) = (cell(&goal.text()), goal.answer(), digits(goal.ratio.median));
         let _ = writeln!(text, "* goal, {answer}: {what}; reached {ratio}");
     }
-    let rejected: u64 = group.cases.iter().map(|case| case.rejected).sum();
+    let rejected = group.rejected;
     let _ = writeln!(text, "* {rejected} preempted pieces rejected");
 }
 

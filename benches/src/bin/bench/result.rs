@@ -32,6 +32,9 @@ pub(crate) struct Report {
     pub(crate) rounds: usize,
     pub(crate) seed: u64,
     pub(crate) seconds: u64,
+    /// Preempted pieces of all groups.
+    #[serde(default)]
+    pub(crate) rejected: u64,
     #[serde(default)]
     pub(crate) events: Events,
     /// What is measured of C, or why nothing is.
@@ -58,6 +61,9 @@ pub(crate) struct Group {
     pub(crate) baseline: String,
     /// Aborts and spills of the process so far.
     pub(crate) detours: String,
+    /// Preempted pieces of all cases.
+    #[serde(default)]
+    pub(crate) rejected: u64,
     pub(crate) cases: Vec<Case>,
     pub(crate) goals: Vec<Reached>,
 }
@@ -263,7 +269,12 @@ impl Report {
         report.checked()
     }
 
-    fn checked(self) -> Result<Self, String> {
+    fn checked(mut self) -> Result<Self, String> {
+        // Older files have them for the cases only.
+        for group in &mut self.groups {
+            group.rejected = group.cases.iter().map(|case| case.rejected).sum();
+        }
+        self.rejected = self.groups.iter().map(|group| group.rejected).sum();
         for group in &self.groups {
             for case in &group.cases {
                 let Interval { lo, median, hi } = case.ns;
@@ -289,13 +300,13 @@ impl Report {
                 true => String::from("[]"),
                 false => format!("[\n   {}\n  ]", lines.join(",\n   ")),
             };
-            let Group { name, baseline, detours, cases, goals } = group;
+            let Group { name, baseline, detours, rejected, cases, goals } = group;
             let text = |text| json(serde_json::to_string(text));
             let cases = cases.iter().map(|case| json(serde_json::to_string(case)));
             let goals = goals.iter().map(|goal| json(serde_json::to_string(goal)));
             format!(
-                "\n {{\n  \"name\": {},\n  \"baseline\": {},\n  \"detours\": {},\n  \"cases\": {},\n  \
-                 \"goals\": {}\n }}",
+                "\n {{\n  \"name\": {},\n  \"baseline\": {},\n  \"detours\": {},\n  \"rejected\": {rejected},\n  \
+                 \"cases\": {},\n  \"goals\": {}\n }}",
                 text(name),
                 text(baseline),
                 text(detours),
@@ -324,14 +335,22 @@ mod tests {
         odd.events.names = vec!["cycles".into(), "misses".into()];
         odd.name = "a \"quoted\" \\ name\n".into();
         assert_eq!(Report::parse(&odd.to_json()), Ok(odd));
-        let mut none = fixture::report();
-        none.groups.clear();
+        let none = Report { groups: Vec::new(), rejected: 0, ..fixture::report() };
         assert_eq!(Report::parse(&none.to_json()), Ok(none));
     }
 
     #[test]
     fn the_file_of_a_fixed_result_is_the_golden_file() {
         fixture::golden("fixture.json", &fixture::report().to_json());
+    }
+
+    #[test]
+    fn a_result_without_totals_gets_them() {
+        let report = fixture::report();
+        let old: String = (report.to_json().lines())
+            .filter(|line| !line.trim_start().starts_with("\"rejected\""))
+            .collect();
+        assert_eq!(Report::parse(&old), Ok(report));
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(crate) fn run(asked: &Asked) -> Report {
         let outcomes = paired::measure_and_tell(group, options, |step| progress.step(step));
         let reached = paired::reached(goals, &outcomes);
         results.push(Group {
+            rejected: outcomes.iter().map(|outcome| outcome.rejected).sum(),
             name: name.clone(),
             baseline,
             detours: machine::detours(),
@@ -59,6 +60,7 @@ pub(crate) fn run(asked: &Asked) -> Report {
         rounds: options.rounds,
         seed: options.seed,
         seconds: progress.start.elapsed().as_secs(),
+        rejected: results.iter().map(|group| group.rejected).sum(),
         events,
         anchor: cases::anchor_text(),
         groups: results,
