@@ -250,3 +250,16 @@ fn equality_does_not_see_the_room_that_was_once_used() {
     assert_eq!(hash(&grown), hash(&mask([1])));
     assert_eq!(format!("{grown:?}"), "CpuMask(1)");
 }
+
+/// What decides the lanes of a process, without a mask: every id has its lane, also in odd lists.
+#[cfg(feature = "std")]
+#[test]
+fn the_bound_of_a_list_is_not_the_bound_of_its_set() {
+    for list in ["0", "0-3,8", "8,0-3", "5-7,2", "0,2,4-4\n", "65535", "1-2,9,3"] {
+        let mask = CpuMask::from_list(list).unwrap();
+        assert_eq!(crate::cpu::list_bound(list.as_bytes()), Some(mask.id_bound() as u32), "{list}");
+    }
+    for list in ["", "\n", "3-1", "0,", "65536"] {
+        assert_eq!(crate::cpu::list_bound(list.as_bytes()), None, "{list}");
+    }
+}
