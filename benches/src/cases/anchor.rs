@@ -205,7 +205,7 @@ impl Counters for CAnchor {
     fn add(&self, which: usize) {
         // SAFETY:
         // - one item of this pool; both are alive.
-        unsafe { (self.pool.anchor.add)(self.pool.raw, &self.items[which], 1, 0) };
+        unsafe { (self.pool.anchor.add)(self.pool.raw, &raw const self.items[which], 1, 0) };
     }
 
     fn run(&self, ops: u64, mask: usize) {
