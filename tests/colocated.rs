@@ -256,7 +256,7 @@ fn entities_reach_their_parents_queues() {
         sum += links[i].entity.whole().cfs_rq.running.get();
         at = links[i].parent;
     }
-    assert_eq!(sum, (0..64).map(|depth| depth + 2).sum());
+    assert_eq!(sum, (0..64).map(|depth| depth + 2).sum::<u32>());
 }
 
 #[test]

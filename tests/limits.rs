@@ -181,7 +181,7 @@ fn every_structure() {
 fn one_cpu_and_its_priority() {
     fn check<L: corelocal::priority::Layout>() {
         let cpu = CpuId::new(0);
-        let vector = PriorityVec::<L>::try_new(&[cpu]).unwrap();
+        let vector = PriorityVec::<L>::try_new([cpu]).unwrap();
         let mut slot = PriorityVec::claim(&vector, cpu).unwrap();
         let (allowed, mut found) = (CpuMask::from_iter([cpu]), CpuMask::new());
         assert_eq!(vector.find(Priority::HIGHER, &allowed, &mut found), None);

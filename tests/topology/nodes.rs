@@ -203,7 +203,8 @@ fn the_same_core_number_in_four_sockets_is_four_cores() {
 fn threads_of_one_core_are_apart_or_those_of_two_together() {
     // As Linux numbers them (the second threads behind all the first), in pairs, one with its second
     // thread off, and cores of two sockets that have one number.
-    let machines: [(&[(u32, i32, u32)], &[&str]); 4] = [
+    type Threads<'a> = &'a [(u32, i32, u32)]; // id, package, core
+    let machines: [(Threads<'_>, &[&str]); 4] = [
         (&[(0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 1)], &["0,2", "1,3"]),
         (&[(0, 0, 0), (1, 0, 0), (2, 0, 1), (3, 0, 1)], &["0-1", "2-3"]),
         (&[(0, 0, 0), (1, 0, 0), (2, 0, 4), (5, 0, 9)], &["0-1", "2", "5"]),
