@@ -1,11 +1,17 @@
 //! What a search for a run of granules can know about a chunk without reading its bitmap.
 
 use super::chunk::GRANULES;
-use super::stride::SMALL_ALIGN;
+use super::stride::{SECOND_LANE, SECOND_SIZE, SMALL_ALIGN, SMALL_LANE, SMALL_SIZE};
 use crate::sync::{AtomicU64, Ordering, fence_after_rmw};
 
 /// The alignment of a run that begins on a line of the small class, in granules of 8 bytes.
 pub(super) const LINE_ALIGN: usize = SMALL_ALIGN / 8;
+
+/// A bound for runs that keeps no search out: no object takes so many granules.
+const ENOUGH: usize = if cfg!(corelocal_loom) { GRANULES * 3 / 4 } else { GRANULES / 4 };
+// Padding to an odd number of lines adds a line at most.
+const _: () = assert!(SMALL_SIZE + SMALL_ALIGN <= SMALL_LANE / GRANULES * ENOUGH);
+const _: () = assert!(SECOND_SIZE + SMALL_ALIGN <= SECOND_LANE / GRANULES * ENOUGH);
 
 /// Upper bounds of a chunk's longest free runs. All zero bytes say that nothing is free.
 ///
@@ -38,6 +44,11 @@ impl Parts {
     /// Whether no search has failed since the chunk was wholly free.
     fn unbound(self) -> bool {
         usize::from(self.line.min(self.any)) == GRANULES
+    }
+
+    /// Whether a longer run would change nothing.
+    fn enough(self) -> bool {
+        usize::from(self.line.min(self.any)) >= ENOUGH
     }
 
     const fn unpack(word: u64) -> Self {
@@ -105,7 +116,9 @@ impl Bounds {
         let _ = self.0.compare_exchange(seen.0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// A run of granules was freed, with others around it: `merged` tells how long a run that is.
+    /// A run of granules was freed, with others around it: `merged` tells how long a run that is. It is
+    /// not asked where the bounds let every search in: many frees in a row would each walk over what
+    /// the ones before them have freed.
     ///
     /// The caller's last step was to clear the run's bits. Returns the new bound for all runs.
     pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
@@ -118,11 +131,16 @@ impl Bounds {
             // No search has failed yet, so there is no bound to raise: see `counted`.
             return GRANULES;
         }
-        let merged = merged() as u16;
+        let (mut ask, mut merged) = (Some(merged), 0);
         loop {
-            let Parts { version, any, line } = Parts::unpack(seen);
-            // A run that begins on a line is no longer than the run that it lies in.
-            let (any, line) = (any.max(merged), line.max(merged));
+            let parts = Parts::unpack(seen);
+            let Parts { version, mut any, mut line } = parts;
+            // Each time round: a search that failed meanwhile has lowered them.
+            if !parts.enough() {
+                merged = ask.take().map_or(merged, |ask| ask() as u16);
+                // A run that begins on a line is no longer than the run that it lies in.
+                (any, line) = (any.max(merged), line.max(merged));
+            }
             let new = Parts { version: version.wrapping_add(1), any, line }.pack();
             // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
@@ -136,6 +154,7 @@ impl Bounds {
 #[cfg(all(test, not(corelocal_loom)))]
 mod tests {
     use super::*;
+    use core::cell::Cell;
 
     /// In a chunk where no search had failed before, and then where one had.
     #[test]
@@ -154,6 +173,28 @@ mod tests {
         assert!(bounds.counted(seen));
         bounds.lower(seen, 1, 7);
         assert_eq!(bounds.longest(1), 7);
+    }
+
+    /// Frees in a row: the gap is measured until every object would find room, and not again; but so it is
+    /// behind a failed search.
+    #[test]
+    fn a_gap_that_has_room_for_everything_is_measured_at_each_free() {
+        let bounds = Bounds::new();
+        bounds.reset(GRANULES);
+        assert!(!bounds.counted(bounds.begin()));
+        bounds.lower(bounds.begin(), 1, 0);
+        let asked = Cell::new(0);
+        let free = |gap: usize| {
+            bounds.raise(|| {
+                asked.set(asked.get() + 1);
+                gap
+            })
+        };
+        assert_eq!((free(ENOUGH - 1), asked.get()), (ENOUGH - 1, 1));
+        assert_eq!((free(ENOUGH), asked.get()), (ENOUGH, 2));
+        assert_eq!((free(ENOUGH + 1), asked.get()), (ENOUGH, 2));
+        bounds.lower(bounds.begin(), 1, 3);
+        assert_eq!((free(ENOUGH + 2), asked.get()), (ENOUGH + 2, 3));
     }
 
     /// Or each object of that alignment would search every full chunk that there is.
