@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use std::thread;
 
 /// The crate as other crates see it: the library and where its dependencies lie.
@@ -33,6 +34,12 @@ struct Library {
 /// A directory of our own in the target directory.
 fn scratch() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail")
+}
+
+/// Built once a process: a second build, of sources that changed meanwhile, would take the file away.
+fn library() -> &'static Library {
+    static LIBRARY: LazyLock<Library> = LazyLock::new(build_library);
+    &LIBRARY
 }
 
 fn build_library() -> Library {
@@ -195,16 +202,16 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn failing_halves_fail_as_told_and_their_twins_compile() {
-    let (library, cases) = (build_library(), cases());
+    let (library, cases) = (library(), cases());
     assert!(!cases.is_empty());
-    let passes = compile_passes(&library, &cases);
+    let passes = compile_passes(library, &cases);
     let all_pass = passes.status.success() && cases.iter().all(|case| !case.codes.is_empty());
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let wrong: Vec<String> = thread::scope(|scope| {
         let check = |case: &Case| {
             let answer = match all_pass {
-                true => case.check_fail(&library),
-                false => case.check(&library),
+                true => case.check_fail(library),
+                false => case.check(library),
             };
             answer.err().map(|why| format!("{}: {why}", case.path.display()))
         };
@@ -221,7 +228,7 @@ fn failing_halves_fail_as_told_and_their_twins_compile() {
 /// The harness itself, on cases that are wrong.
 #[test]
 fn a_case_that_proves_nothing_is_reported() {
-    let library = build_library();
+    let library = library();
     let wrong = [
         ("says_nothing", "", "does not say how"),
         ("both_compile", "// fail: E0308\n", "`fail` compiles"),
@@ -238,7 +245,7 @@ fn a_case_that_proves_nothing_is_reported() {
         let path = scratch().join(format!("{name}.rs"));
         fs::create_dir_all(scratch()).expect("the target directory can be written");
         fs::write(&path, source).expect("the target directory can be written");
-        let answer = Case::read(&path).check(&library).expect_err(name);
+        let answer = Case::read(&path).check(library).expect_err(name);
         assert!(answer.contains(complaint), "{name}: {answer}");
     }
 }
