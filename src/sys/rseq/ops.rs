@@ -187,8 +187,8 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
         unsafe { op.attempt::<S, _, F>(Atomic::on_lane(lane), form) }
     }
 
-    /// On a CPU that a test makes up: with sections, in its lane only if the thread really is
-    /// there, else where a thread without a CPU goes.
+    /// On a CPU that a test makes up: with sections, in its lane only while the thread really is
+    /// there, else where a thread without a CPU goes. What is cut off begins again, as elsewhere.
     ///
     /// # Safety
     ///
@@ -206,14 +206,19 @@ impl<L: Fn() -> u32 + Copy> Entry<L> {
             // - the caller's obligations are the same.
             return unsafe { self.lower_on::<S, O, F>(op, form, cpu) };
         };
-        let there = cpu.is_some() && cpu == super::super::machine_hint();
-        if there && !(F::ON && cpu != Some(form.cpu())) {
+        let is_there = || cpu.is_some() && cpu == super::super::machine_hint();
+        if !(F::ON && cpu != Some(form.cpu())) && is_there() {
             super::inject::begin();
-            // SAFETY:
-            // - the caller's obligations are the same.
-            let outcome = unsafe { section::<S, O, F>(op, hot, form) };
-            if outcome.is_settled() {
-                return outcome;
+            for _ in 0..ATTEMPTS {
+                // SAFETY:
+                // - the caller's obligations are the same.
+                let outcome = unsafe { section::<S, O, F>(op, hot, form) };
+                if outcome.is_settled() {
+                    return outcome;
+                }
+                if !is_there() {
+                    break;
+                }
             }
         }
         // SAFETY:
