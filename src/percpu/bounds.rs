@@ -121,7 +121,7 @@ impl Bounds {
     /// the ones before them have freed.
     ///
     /// The caller's last step was to clear the run's bits. Returns the new bound for all runs.
-    pub(super) fn raise(&self, merged: impl FnOnce() -> usize) -> usize {
+    pub(super) fn raise(&self, merged: impl Fn() -> usize) -> usize {
         // [E6] with the fence in `counted`, and with itself: of two runs that are freed side by side
         // at one time, one at least sees that the other is free.
         fence_after_rmw();
@@ -131,16 +131,14 @@ impl Bounds {
             // No search has failed yet, so there is no bound to raise: see `counted`.
             return GRANULES;
         }
-        let (mut ask, mut merged) = (Some(merged), 0);
+        let mut known = None;
         loop {
             let parts = Parts::unpack(seen);
-            let Parts { version, mut any, mut line } = parts;
-            // Each time round: a search that failed meanwhile has lowered them.
-            if !parts.enough() {
-                merged = ask.take().map_or(merged, |ask| ask() as u16);
-                // A run that begins on a line is no longer than the run that it lies in.
-                (any, line) = (any.max(merged), line.max(merged));
-            }
+            let Parts { version, any, line } = parts;
+            // Each time round: a search that failed meanwhile may have lowered them.
+            let merged = if parts.enough() { 0 } else { *known.get_or_insert_with(&merged) as u16 };
+            // A run that begins on a line is no longer than the run that it lies in.
+            let (any, line) = (any.max(merged), line.max(merged));
             let new = Parts { version: version.wrapping_add(1), any, line }.pack();
             // Release [E5]: pairs with the Acquire in `begin`. Relaxed on failure: tried again.
             match self.0.compare_exchange_weak(seen, new, Ordering::Release, Ordering::Relaxed) {
