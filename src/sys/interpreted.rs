@@ -4,34 +4,17 @@
 //! threads, so the ids here are made to bring them together: they go round, each told twice. Two
 //! threads meet in every lane, and one thread is in every lane. A source that said nothing, or one
 //! id, would leave most of what can go wrong between lanes untried.
-#![allow(unsafe_code, reason = "keeps the signatures of the Linux file")]
+
+mod no_area;
 
 use crate::sync::Ordering;
 use crate::sync::plain::AtomicU32;
+pub(super) use no_area::{ThreadArea, id_word, pin, thread_area};
 
 /// More than one, and no power of two.
 const CPUS: u32 = 3;
 /// Questions in a row that have one answer: of one thread, or of two.
 const STAY: u32 = 2;
-
-/// An area that never exists here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ThreadArea {
-    pub(super) offset: isize,
-    pub(super) size: u32,
-}
-
-pub(super) fn thread_area() -> Option<ThreadArea> {
-    None
-}
-
-/// # Safety
-///
-/// None; never called, since there is no area.
-#[inline]
-pub(super) unsafe fn id_word(_offset: isize) -> i32 {
-    -1
-}
 
 /// The next id.
 pub(super) fn getcpu() -> Option<u32> {
@@ -50,10 +33,6 @@ pub(super) fn affinity(words: &mut [usize]) -> Result<(), i32> {
     let first = words.first_mut().ok_or(TOO_SHORT)?;
     *first = (1 << CPUS) - 1;
     Ok(())
-}
-
-pub(super) fn pin(_cpu: u32) -> bool {
-    false
 }
 
 pub(super) const TOO_SHORT: i32 = 22;

@@ -1,24 +1,8 @@
 //! Systems that do not say where a thread runs: every question has the answer "not known".
-#![allow(unsafe_code, reason = "keeps the signatures of the Linux file")]
 
-/// An area that never exists here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ThreadArea {
-    pub(super) offset: isize,
-    pub(super) size: u32,
-}
+mod no_area;
 
-pub(super) fn thread_area() -> Option<ThreadArea> {
-    None
-}
-
-/// # Safety
-///
-/// None; never called, since there is no area.
-#[inline]
-pub(super) unsafe fn id_word(_offset: isize) -> i32 {
-    -1
-}
+pub(super) use no_area::{ThreadArea, id_word, pin, thread_area};
 
 pub(super) fn getcpu() -> Option<u32> {
     None
@@ -26,10 +10,6 @@ pub(super) fn getcpu() -> Option<u32> {
 
 pub(super) fn affinity(_words: &mut [usize]) -> Result<(), i32> {
     Err(0)
-}
-
-pub(super) fn pin(_cpu: u32) -> bool {
-    false
 }
 
 pub(super) const TOO_SHORT: i32 = 22;
