@@ -1,10 +1,10 @@
 //! A hierarchy of groups with anything in its files, as `sched tree --cgroup` reads it.
 
+use crate::files;
 use crate::memory::within;
 use sched::real;
 use sched::tree::cgroup::read;
 use sched::tree::listing::{parse, write};
-use std::fs;
 
 /// Each piece of the input is one of these files, in this order. An empty one is not there.
 const FILES: [&str; 12] = [
@@ -22,9 +22,6 @@ const FILES: [&str; 12] = [
     "a/b c/cpu.cfs_period_us",
 ];
 
-/// What stands between two files' texts.
-pub const SEPARATOR: u8 = 0xff;
-
 /// Writes the pieces of `input` to a directory that stands for a hierarchy, and reads it.
 ///
 /// # Panics
@@ -33,12 +30,9 @@ pub const SEPARATOR: u8 = 0xff;
 /// line, or if the tree is not saved and read back.
 pub fn cgroups(input: &[u8]) {
     let root = tempfile::tempdir().expect("a directory for a hierarchy");
-    for (file, text) in FILES.iter().zip(input.split(|byte| *byte == SEPARATOR)) {
+    for (file, text) in files::pieces(&FILES, input) {
         if !text.is_empty() {
-            let file = root.path().join(file);
-            fs::create_dir_all(file.parent().expect("a file lies in a directory"))
-                .expect("its directory");
-            fs::write(file, text).expect("a file");
+            files::write(&root.path().join(file), text);
         }
     }
     match within(input.len(), 64, 64 << 10, || read(root.path())) {

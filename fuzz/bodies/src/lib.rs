@@ -13,6 +13,7 @@ pub mod allocator;
 pub mod cgroups;
 pub mod choices;
 pub mod counters;
+pub mod files;
 pub mod lists;
 pub mod memory;
 pub mod params;

@@ -1,9 +1,8 @@
 //! A machine's files with anything in them.
 
+use crate::files::{pieces, write};
 use crate::memory::within;
 use corelocal::sys::{MAX_CPUS, Topology};
-use std::fs;
-use std::path::Path;
 
 /// Each piece of the input is one of these files, in this order.
 const FILES: [&str; 14] = [
@@ -23,9 +22,6 @@ const FILES: [&str; 14] = [
     "cpu/cpu0/cache/index0/shared_cpu_list",
 ];
 
-/// What stands between two files' texts.
-pub const SEPARATOR: u8 = 0xff;
-
 /// Writes the pieces of `input` to a directory that stands for `/`, and asks everything of it.
 ///
 /// # Panics
@@ -34,15 +30,10 @@ pub const SEPARATOR: u8 = 0xff;
 /// heap (a table by CPU, for 65536 of them, is most of it).
 pub fn topology(input: &[u8]) {
     let root = tempfile::tempdir().expect("a directory for a machine");
-    for (file, text) in FILES.iter().zip(input.split(|byte| *byte == SEPARATOR)) {
+    for (file, text) in pieces(&FILES, input) {
         write(&root.path().join("sys/devices/system").join(file), text);
     }
     within(input.len(), 64, 4 << 20, || ask(&Topology::from_root(root.path())));
-}
-
-fn write(file: &Path, text: &[u8]) {
-    fs::create_dir_all(file.parent().expect("a file lies in a directory")).expect("a directory");
-    fs::write(file, text).expect("a file");
 }
 
 fn ask(topology: &Topology) {

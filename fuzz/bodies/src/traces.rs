@@ -1,11 +1,9 @@
 //! Recorded schedules, as `sched trace --from` reads them, and the file of groups beside them.
 
+use crate::files::SEPARATOR;
 use crate::memory::within;
 use sched::pick::policy::CgroupMode;
 use sched::recorded::{Comparison, Grouping, Recording, Schedule, compare};
-
-/// Between the file of groups, if there is one, and the recording.
-pub const SEPARATOR: u8 = 0xff;
 
 /// Bad lines that are kept.
 const NAMED: usize = 3;

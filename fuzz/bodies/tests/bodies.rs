@@ -4,6 +4,7 @@
 //! The allocator's and the priority vector's sequences have their large runs in `tests/churn.rs` and
 //! `tests/priority/oracle.rs` of the crate, from other choices.
 
+use fuzz_bodies::files::SEPARATOR;
 use fuzz_bodies::memory::{Counting, peak, within};
 use fuzz_bodies::{advised, cgroups, counters, lists, params, sequences, topology, traces, trees};
 use proptest::prelude::*;
@@ -115,7 +116,7 @@ proptest! {
     ) {
         let whole: Vec<&[u8]> = TRACE.split(|byte| *byte == b'\n').collect();
         let mut input = groups.as_bytes().to_vec();
-        input.extend((!groups.is_empty()).then_some(traces::SEPARATOR));
+        input.extend((!groups.is_empty()).then_some(SEPARATOR));
         for (offset, (at, change, noise)) in lines.iter().enumerate() {
             // Lines in a row, of which some come from elsewhere and some are broken.
             let next = (first.index(whole.len()) + offset) % whole.len();
@@ -142,7 +143,7 @@ proptest! {
             0..13,
         ),
     ) {
-        cgroups::cgroups(&files.join(&cgroups::SEPARATOR));
+        cgroups::cgroups(&files.join(&SEPARATOR));
     }
 
     #[test]
@@ -156,7 +157,7 @@ proptest! {
             0..14,
         ),
     ) {
-        topology::topology(&files.join(&topology::SEPARATOR));
+        topology::topology(&files.join(&SEPARATOR));
     }
 
     #[test]
