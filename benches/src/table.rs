@@ -66,7 +66,7 @@ fn cell(outcome: &Outcome) -> String {
 }
 
 /// Three figures, or all of the whole part.
-fn digits(ns: f64) -> String {
+pub fn digits(ns: f64) -> String {
     let decimals = match ns {
         ns if ns < 1.0 => 3,
         ns if ns < 10.0 => 2,

@@ -62,55 +62,79 @@ pub(super) trait Pool: Send + Sync + Sized + 'static {
     }
 }
 
-pub(super) struct Ours(PerCpuPool<Object>);
+pub(super) struct Fresh;
 
-impl Pool for Ours {
-    type Got<'a> = Pooled<'a, Object>;
-
-    fn new() -> Self {
-        Self(PerCpuPool::new(|| [0; 8]))
-    }
-
-    #[inline]
-    fn get(&self) -> Self::Got<'_> {
-        self.0.get()
-    }
-
-    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
-        got
-    }
-
-    #[inline]
-    fn put(&self, got: Self::Got<'_>) {
-        drop(got);
+impl opool::PoolAllocator<Boxed> for Fresh {
+    fn allocate(&self) -> Boxed {
+        Box::default()
     }
 }
 
-/// The same with a hook for what comes back.
-pub(super) struct Resetting(PerCpuPool<Object>);
+/// Pools whose objects come in a guard, which gives them back.
+macro_rules! of_guards {
+    ($(#[$attr:meta])* $Name:ident, $Of:ty, $Got:ty, $new:expr, |$pool:ident| $get:expr) => {
+        $(#[$attr])*
+        pub(super) struct $Name($Of);
 
-impl Pool for Resetting {
-    type Got<'a> = Pooled<'a, Object>;
+        impl Pool for $Name {
+            type Got<'a> = $Got;
 
-    fn new() -> Self {
+            fn new() -> Self {
+                Self($new)
+            }
+
+            #[inline]
+            fn get(&self) -> Self::Got<'_> {
+                let $pool = &self.0;
+                $get
+            }
+
+            fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
+                got
+            }
+
+            #[inline]
+            fn put(&self, got: Self::Got<'_>) {
+                drop(got);
+            }
+        }
+    };
+}
+
+of_guards!(Ours, PerCpuPool<Object>, Pooled<'a, Object>, PerCpuPool::new(|| [0; 8]), |pool| pool
+    .get());
+of_guards!(
+    /// The same with a hook for what comes back.
+    Resetting,
+    PerCpuPool<Object>,
+    Pooled<'a, Object>,
+    {
         let builder = PerCpuPool::builder(|| [0; 8]).reset(|object: &mut Object| object[0] = 0);
-        Self(builder.build().expect("memory for the lanes"))
-    }
-
-    #[inline]
-    fn get(&self) -> Self::Got<'_> {
-        self.0.get()
-    }
-
-    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
-        got
-    }
-
-    #[inline]
-    fn put(&self, got: Self::Got<'_>) {
-        drop(got);
-    }
-}
+        builder.build().expect("memory for the lanes")
+    },
+    |pool| pool.get()
+);
+of_guards!(
+    Opool,
+    opool::Pool<Fresh, Boxed>,
+    opool::RefGuard<'a, Fresh, Boxed>,
+    opool::Pool::new(room(), Fresh),
+    |pool| pool.get()
+);
+of_guards!(
+    ObjectPool,
+    object_pool::Pool<Boxed>,
+    object_pool::Reusable<'a, Boxed>,
+    object_pool::Pool::new(room(), Box::default),
+    |pool| pool.pull(Box::default)
+);
+of_guards!(
+    Linear,
+    LinearObjectPool<Boxed>,
+    LinearReusable<'a, Boxed>,
+    LinearObjectPool::new(Box::default, |_| ()),
+    |pool| pool.pull()
+);
 
 thread_local! {
     static LIST: RefCell<Vec<Boxed>> = const { RefCell::new(Vec::new()) };
@@ -243,62 +267,6 @@ of_boxes!(Segments, SegQueue<Boxed>, SegQueue::new(), |pool| pool.pop(), |pool, 
     pool.push(got);
 });
 
-pub(super) struct Fresh;
-
-impl opool::PoolAllocator<Boxed> for Fresh {
-    fn allocate(&self) -> Boxed {
-        Box::default()
-    }
-}
-
-pub(super) struct Opool(opool::Pool<Fresh, Boxed>);
-
-impl Pool for Opool {
-    type Got<'a> = opool::RefGuard<'a, Fresh, Boxed>;
-
-    fn new() -> Self {
-        Self(opool::Pool::new(room(), Fresh))
-    }
-
-    #[inline]
-    fn get(&self) -> Self::Got<'_> {
-        self.0.get()
-    }
-
-    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
-        got
-    }
-
-    #[inline]
-    fn put(&self, got: Self::Got<'_>) {
-        drop(got);
-    }
-}
-
-pub(super) struct ObjectPool(object_pool::Pool<Boxed>);
-
-impl Pool for ObjectPool {
-    type Got<'a> = object_pool::Reusable<'a, Boxed>;
-
-    fn new() -> Self {
-        Self(object_pool::Pool::new(room(), Box::default))
-    }
-
-    #[inline]
-    fn get(&self) -> Self::Got<'_> {
-        self.0.pull(Box::default)
-    }
-
-    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
-        got
-    }
-
-    #[inline]
-    fn put(&self, got: Self::Got<'_>) {
-        drop(got);
-    }
-}
-
 /// The object lies in the pool itself.
 #[derive(Default)]
 pub(super) struct InSlab(Object);
@@ -330,29 +298,5 @@ impl Pool for Slab {
         let key = got.key();
         drop(got);
         self.0.clear(key);
-    }
-}
-
-pub(super) struct Linear(LinearObjectPool<Boxed>);
-
-impl Pool for Linear {
-    type Got<'a> = LinearReusable<'a, Boxed>;
-
-    fn new() -> Self {
-        Self(LinearObjectPool::new(Box::default, |_| ()))
-    }
-
-    #[inline]
-    fn get(&self) -> Self::Got<'_> {
-        self.0.pull()
-    }
-
-    fn object<'g>(got: &'g mut Self::Got<'_>) -> &'g mut Object {
-        got
-    }
-
-    #[inline]
-    fn put(&self, got: Self::Got<'_>) {
-        drop(got);
     }
 }

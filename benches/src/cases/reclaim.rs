@@ -139,47 +139,35 @@ impl Slot for Swap {
     }
 }
 
-struct Locked(RwLock<Arc<Array>>);
+/// Locks with readers, and the interface of `std`'s.
+macro_rules! of_a_lock {
+    ($Name:ident, $Lock:ident) => {
+        struct $Name($Lock<Arc<Array>>);
 
-impl Slot for Locked {
-    fn new() -> Self {
-        Self(RwLock::new(Arc::new(Array::new())))
-    }
+        impl Slot for $Name {
+            fn new() -> Self {
+                Self($Lock::new(Arc::new(Array::new())))
+            }
 
-    #[inline]
-    fn add(&self) {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).add();
-    }
+            #[inline]
+            fn add(&self) {
+                self.0.read().unwrap_or_else(PoisonError::into_inner).add();
+            }
 
-    #[inline]
-    fn replace(&self) {
-        let new = Arc::new(Array::new());
-        let old =
-            std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), new);
-        drop(old);
-    }
+            #[inline]
+            fn replace(&self) {
+                let new = Arc::new(Array::new());
+                let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                let old = std::mem::replace(&mut *current, new);
+                drop(current);
+                drop(old);
+            }
+        }
+    };
 }
 
-struct Sharded(ShardedLock<Arc<Array>>);
-
-impl Slot for Sharded {
-    fn new() -> Self {
-        Self(ShardedLock::new(Arc::new(Array::new())))
-    }
-
-    #[inline]
-    fn add(&self) {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).add();
-    }
-
-    #[inline]
-    fn replace(&self) {
-        let new = Arc::new(Array::new());
-        let old =
-            std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), new);
-        drop(old);
-    }
-}
+of_a_lock!(Locked, RwLock);
+of_a_lock!(Sharded, ShardedLock);
 
 /// A case of an operation that is made when it is first measured.
 fn of(scene: &str, threads: usize, peer: &'static str, make: impl Fn() -> Op + 'static) -> Case {

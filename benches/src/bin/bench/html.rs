@@ -4,9 +4,10 @@ use crate::against::{self, Against, NullPair};
 use crate::heat;
 use crate::maps::Picture;
 use crate::overview::{heading, named, summary};
-use crate::plot::{self, digits};
+use crate::plot;
 use crate::result::{Case, Group, Reached, Report, Role};
 use benches::stats::Interval;
+use benches::table::digits;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The whole page. The same for the same input, byte for byte.

@@ -1,9 +1,9 @@
 //! The summary, for a README.
 
 use crate::against::{self, Against, Beside, Standing};
-use crate::plot::digits;
 use crate::result::{Group, Report};
 use benches::cases::named::NAMED;
+use benches::table::digits;
 use std::fmt::Write;
 
 /// What was measured where, this crate against the best peer in a table, and every case below it.

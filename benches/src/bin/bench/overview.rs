@@ -1,9 +1,10 @@
 //! The first two tables of the page: the groups, and the peers that were named in advance.
 
 use crate::against::{self, Beside, Standing};
-use crate::plot::{self, digits};
+use crate::plot;
 use crate::result::{Group, Report};
 use benches::cases::named::{NAMED, Named};
+use benches::table::digits;
 use maud::{Markup, html};
 
 /// A heading with its place, and the way back.

@@ -2,18 +2,8 @@
 
 use crate::against::Scaling;
 use crate::result::{Case, Role};
+use benches::table::digits;
 use maud::{Markup, html};
-
-/// Three figures, or all of the whole part.
-pub(crate) fn digits(ns: f64) -> String {
-    let decimals = match ns {
-        ns if ns < 1.0 => 3,
-        ns if ns < 10.0 => 2,
-        ns if ns < 100.0 => 1,
-        _ => 0,
-    };
-    format!("{ns:.decimals$}")
-}
 
 // Pixels.
 const WIDTH: f64 = 576.0;
